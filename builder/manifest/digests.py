@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from builder.manifest.documents import Documents
-from builder.manifest.nodes import Document, Path, real
-from builder.manifest.view import TRUTH
-
-
-def of_files(data: bytes, overlays: Mapping[str, bytes]) -> str:
-    """sha256 over the bytes of the manifest and of its overlays."""
-    return _together(data, overlays)
+from builder.manifest.nodes import Node, real
+from builder.manifest.values import TRUTH
 
 
 def of_statements(
@@ -26,54 +22,45 @@ def of_statements(
     match a path the last one decides. Every key counts, even `why`. Items of docs/scope.yaml do not: they
     decide nothing. Of the named scopes that of this name counts alone; batches that are `off` in it do not.
     """
-    parts = {"manifest": documents.manifest}
+    files = {"manifest": documents.manifest}
     for name, some in documents.parts.items():
-        parts |= {document.file: document for document in some if name not in off}
-    contents = {name: _stated(document, scope, off) for name, document in parts.items()}
+        files |= {part.mark.file: part for part in some if name not in off}
+    contents = {name: _stated(file, scope, off) for name, file in files.items()}
     canonical = json.dumps(contents, sort_keys=True, separators=(",", ":"))
     folders = tuple(f"overlays/{name}/" for name in off)
-    return _together(
+    return of_files(
         canonical.encode(), {path: data for path, data in overlays.items() if not path.startswith(folders)}
     )
 
 
-def _stated(document: Document, scope: str, off: Collection[str]) -> dict[str, Any]:
-    data = document.data
-    if not isinstance(data, dict):
-        return {"statements": data, "unquoted": []}
-    batches = data.get("batches", [])
-    left = [number for number, batch in enumerate(batches) if batch.get("id") not in off]
-    stated = dict(data)
+def _stated(file: Node, scope: str, off: Collection[str]) -> dict[str, Any]:
+    batches = [batch for batch in file.items("batches") if batch.text("id") not in off]
+    scopes = [one for one in file.at("scopes").parts if one.key == scope]
+    stated = dict(file.data)
     if batches:
-        stated["batches"] = [batches[number] for number in left]
-    if "scopes" in data:
-        stated["scopes"] = {name: said for name, said in data["scopes"].items() if name == scope}
+        stated["batches"] = [batch.data for batch in batches]
+    if "scopes" in stated:
+        stated["scopes"] = {one.key: one.data for one in scopes}
+    left = {
+        "batches": [replace(batch, key=number) for number, batch in enumerate(batches)],
+        "scopes": scopes,
+    }
+    parts = [replace(part, parts=left.get(str(part.key), part.parts)) for part in file.parts]
     return {
         "statements": stated,
         # where a value of a program is stated, these mean something else than with quotes
         "unquoted": sorted(
-            json.dumps(_renumbered(path, left))
-            for path in document.plain
-            if (document.value(path) in TRUTH or real(document.value(path)) is not None)
-            and _counts(path, scope, left)
+            json.dumps(path)
+            for path, one in replace(file, parts=parts).walk()
+            if one.plain and (one.data in TRUTH or real(one.data) is not None)
         ),
     }
 
 
-def _counts(path: Path, scope: str, left: Sequence[int]) -> bool:
-    if path[:1] == ("scopes",):
-        return path[1:2] == (scope,)
-    return path[:1] != ("batches",) or path[1] in left
-
-
-def _renumbered(path: Path, left: Sequence[int]) -> Path:
-    """The path where only these batches are left."""
-    return ("batches", left.index(path[1]), *path[2:]) if path[:1] == ("batches",) else path
-
-
-def _together(first: bytes, overlays: Mapping[str, bytes]) -> str:
-    """Hashes each input on its own, so that the boundaries between inputs count."""
-    total = hashlib.sha256(hashlib.sha256(first).digest())
+def of_files(data: bytes, overlays: Mapping[str, bytes]) -> str:
+    """sha256 over the bytes of the manifest and of its overlays."""
+    # each input is hashed on its own, so that the boundaries between inputs count
+    total = hashlib.sha256(hashlib.sha256(data).digest())
     for path, content in sorted(overlays.items()):
         name = path.encode("utf-8", "surrogateescape")
         total.update(hashlib.sha256(name).digest() + hashlib.sha256(content).digest())

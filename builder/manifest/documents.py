@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from builder.errors import Mark, Problem
-from builder.manifest.nodes import Document, read
+from builder.manifest.nodes import Findings, Node, read
 from builder.manifest.schema import Elsewhere, validate
 from builder.manifest.statements import BASE
-from builder.manifest.view import Findings, View
 from builder.spelling import nearest
 
 SCHEMA = "schema/manifest.schema.json"
 SCOPE = "docs/scope.yaml"
 _PART = re.compile(r"overlays/([^/]+)/(facts|edits)\.yaml")
-_MISSING = Document("", None, {}, {})
 
 
 def facts_file(batch: str) -> str:
@@ -32,127 +30,123 @@ def is_part(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """A manifest's files, and what is found while their values are read.
+    """A manifest's files.
 
     `parts`: batch id -> its files below overlays/, facts before edits; what `base` has belongs to the top of
     the manifest.
     """
 
-    manifest: Document
-    parts: Mapping[str, tuple[Document, ...]]
-    scope: Document = _MISSING
-    findings: Findings = field(default_factory=Findings)
+    manifest: Node
+    parts: Mapping[str, tuple[Node, ...]]
+    scope: Node | None
+    findings: Findings
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[Node]:
         yield self.manifest
         for parts in self.parts.values():
             yield from parts
-        if self.scope is not _MISSING:
+        if self.scope is not None:
             yield self.scope
 
     @property
     def whole(self) -> bool:
         """Whether every file could be read."""
-        return all(one.data is not None and not one.unknown for one in self)
+        return all(file.data is not None and not any(one.unknown for _, one in file.walk()) for file in self)
 
     @property
-    def root(self) -> View:
+    def root(self) -> Node:
         """The manifest, with the facts of its top."""
-        return self._with_parts(self.view(self.manifest), BASE)
+        return self.manifest.with_others(self.parts.get(BASE, ()))
 
-    def view(self, document: Document) -> View:
-        """One of these files."""
-        return View(document, self.findings, document.data)
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the batches of the manifest."""
+        return [batch.text("id") for batch in self.manifest.items("batches")]
 
-    def batches(self) -> Iterator[View]:
+    @property
+    def batches(self) -> list[Node]:
         """The batches of the manifest, each with its files."""
-        for batch in self.root.alone().items("batches"):
-            yield self._with_parts(batch, batch.text("id"))
+        return [
+            batch.with_others(self.parts.get(batch.text("id"), ()))
+            for batch in self.manifest.items("batches")
+        ]
 
-    def _with_parts(self, whole: View, name: str) -> View:
-        return whole.with_others(self.view(part) for part in self.parts.get(name, ()))
-
-    def strays(self) -> Iterator[View]:
+    @property
+    def strays(self) -> list[Node]:
         """Parts of batches that do not exist."""
-        for _, document in self._stray_parts():
-            yield self.view(document)
+        ids = self.ids
+        return [
+            part
+            for name, parts in self.parts.items()
+            for part in parts
+            if name not in ids and part.mark.file != facts_file(BASE)
+        ]
 
     def problems(self, schema: Mapping[str, Any]) -> Iterator[Problem]:
         """Problems of files that do not fit their part of the schema, or add to what does not exist."""
-        for document, part, elsewhere in self._kinds(schema):
-            if document.data is not None:
-                yield from validate(document, schema, part, elsewhere)
+        for file, part, elsewhere in self._kinds(schema):
+            if file.data is not None:
+                yield from validate(file, schema, part, elsewhere)
         if self.manifest.data is not None:
-            yield from self._strays()
+            yield from self._additions()
 
-    def _kinds(self, schema: Mapping[str, Any]) -> Iterator[tuple[Document, Mapping[str, Any], Elsewhere]]:
-        parts, whole, file = schema.get("definitions", {}), schema.get("properties", {}), self.manifest.file
+    def _kinds(self, schema: Mapping[str, Any]) -> Iterator[tuple[Node, Mapping[str, Any], Elsewhere]]:
+        """Each file, the part of the schema that it must fit, and the keys that belong into other files."""
+        definitions, file = schema.get("definitions", {}), self.manifest.mark.file
+
+        def keys(part: Mapping[str, Any], name: str = "") -> set[str]:
+            return set((part.get(name, {}) if name else part).get("properties", {}))
+
         yield self.manifest, schema, {(): {"scope": SCOPE}}
-        base = parts.get("base-facts", {})
+        guarantees = keys(schema.get("properties", {}), "guarantees") - keys(definitions, "base-guarantees")
         of_base = {
-            (): _keys(schema) - _keys(base),
-            ("kernel",): _keys(parts.get("kernel", {})) - _keys(parts.get("base-kernel", {})),
-            ("guarantees",): _keys(whole.get("guarantees", {})) - _keys(parts.get("base-guarantees", {})),
+            (): keys(schema) - keys(definitions, "base-facts"),
+            ("kernel",): keys(definitions, "kernel") - keys(definitions, "base-kernel"),
+            ("guarantees",): guarantees,
         }
-        for name, documents in self.parts.items():
-            for document in documents:
-                if document.file == facts_file(BASE):
-                    yield document, base, {path: dict.fromkeys(keys, file) for path, keys in of_base.items()}
+        for name, parts in self.parts.items():
+            for part in parts:
+                if part.mark.file == facts_file(BASE):
+                    of_manifest = {path: dict.fromkeys(some, file) for path, some in of_base.items()}
+                    yield part, definitions.get("base-facts", {}), of_manifest
                     continue
-                kind = _kind(document.file)
-                other = "facts" if kind == "edits" else "edits"
-                keys = dict.fromkeys(_keys(parts.get("batch", {})), file)
-                keys |= dict.fromkeys(_keys(parts.get(f"batch-{other}", {})), f"overlays/{name}/{other}.yaml")
-                yield document, parts.get(f"batch-{kind}", {}), {(): keys}
-        yield self.scope, parts.get("scope", {}), {}
+                kind, other = ("facts", "edits") if part.mark.file == facts_file(name) else ("edits", "facts")
+                elsewhere = dict.fromkeys(keys(definitions, "batch"), file)
+                beside = keys(definitions, f"batch-{other}")
+                elsewhere |= dict.fromkeys(beside, f"overlays/{name}/{other}.yaml")
+                yield part, definitions.get(f"batch-{kind}", {}), {(): elsewhere}
+        if self.scope is not None:
+            yield self.scope, definitions.get("scope", {}), {}
 
-    def _strays(self) -> Iterator[Problem]:
+    def _additions(self) -> Iterator[Problem]:
         """M009 for parts of no batch; M012 for a pattern that only the facts of the top name."""
-        known = self.ids()
-        for name, document in self._stray_parts():
-            close = nearest(name, known)
-            how = f"the folder must have the id of a batch: {close or f'there is no batch `{name}`'}"
-            yield Problem("M009", f"No batch uses `{document.file}`.", Mark(document.file), hint=how)
-        manifest = self.root.alone()
-        patterns = [text.text("pattern") for text in manifest.at("guarantees").items("absent_text")]
-        for base in self.root.others:
-            if base.has("kernel") and not manifest.has("kernel"):
-                file = self.manifest.file
-                message = f"`{base.document.file}` adds to `kernel`, which {file} does not have."
+        for part in self.strays:
+            file = part.mark.file
+            name = file.split("/")[1]
+            how = nearest(name, self.ids) or f"there is no batch `{name}`"
+            hint = f"the folder must have the id of a batch: {how}"
+            yield Problem("M009", f"No batch uses `{file}`.", Mark(file), hint=hint)
+        patterns = [text.text("pattern") for text in self.manifest.at("guarantees").items("absent_text")]
+        for base in self.parts.get(BASE, ()):
+            if base.has("kernel") and not self.manifest.has("kernel"):
+                message = (
+                    f"`{base.mark.file}` adds to `kernel`, which {self.manifest.mark.file} does not have."
+                )
                 yield Problem("M012", message, base.at("kernel").key_mark)
             for text in base.at("guarantees").items("absent_text"):
                 if (pattern := text.text("pattern")) and pattern not in patterns:
                     message = f"There is no guarantee with the pattern `{pattern}`."
-                    hint = nearest(pattern, patterns)
-                    yield Problem("M012", message, text.at("pattern").mark, hint=hint)
-
-    def _stray_parts(self) -> Iterator[tuple[str, Document]]:
-        known = self.ids()
-        for name, documents in self.parts.items():
-            for document in documents:
-                if name not in known and document.file != facts_file(BASE):
-                    yield name, document
-
-    def ids(self) -> list[str]:
-        """The ids of the batches of the manifest."""
-        return [batch.text("id") for batch in self.view(self.manifest).items("batches")]
+                    close = nearest(pattern, patterns)
+                    yield Problem("M012", message, text.at("pattern").mark, hint=close)
 
 
 def read_all(data: bytes, file: str, overlays: Mapping[str, bytes], scope: bytes | None) -> Documents:
     """The files of the manifest `data`, those among the overlays included; never raises for bad input."""
-    parts: dict[str, tuple[Document, ...]] = {}
+    findings = Findings()
+    parts: dict[str, tuple[Node, ...]] = {}
+    manifest = read(data, file, findings)
     for path in sorted(overlays):
         if match := _PART.fullmatch(path):
-            document = read(overlays[path], path)
-            others = parts.get(match[1], ())
-            parts[match[1]] = (document, *others) if match[2] == "facts" else (*others, document)
-    return Documents(read(data, file), parts, _MISSING if scope is None else read(scope, SCOPE))
-
-
-def _kind(file: str) -> str:
-    match = _PART.fullmatch(file)
-    return match[2] if match else ""
-
-
-def _keys(schema: Mapping[str, Any]) -> set[str]:
-    return set(schema.get("properties", {}))
+            parts[match[1]] = (read(overlays[path], path, findings), *parts.get(match[1], ()))
+    rows = None if scope is None else read(scope, SCOPE, findings)
+    return Documents(manifest, parts, rows, findings)

@@ -72,7 +72,6 @@ def parse(
     others = others or {}
     documents = read_all(data, file, overlays, scope)
     findings = documents.findings
-    findings.problems += [problem for document in documents for problem in document.problems]
     misfits = list(documents.problems(schema))
     if documents.manifest.data is None:
         raise BuildError([*findings.problems, *misfits])
@@ -80,7 +79,7 @@ def parse(
     unread = list(checks.parts_read(others))
     read = documents.whole and not unread
     problems = [*findings.problems, *misfits, *unread]
-    problems += [problem for document in documents for problem in repeated(document)]
+    problems += [problem for file in documents for problem in repeated(file)]
     problems += checks.ids(manifest)
     if read:  # the scope may refer to statements of a part that could not be read
         problems += items.check(manifest)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from builder.errors import Mark
+from builder.manifest import values
 from builder.manifest.statements import Batch, Note, Rule, Statement, TomlEdit
-from builder.manifest.view import View
 
 #: The scope that no name has to be given for: the manifest as it stands.
 DEFAULT_SCOPE = "default"
@@ -120,11 +120,11 @@ class AbsentText:
     `batches` make it hold: with one of them switched off, it is not asked for.
     """
 
-    pattern: Annotated[str, View.regex]
-    paths: Annotated[tuple[str, ...], "in", View.patterns]
+    pattern: Annotated[str, values.regex]
+    paths: Annotated[tuple[str, ...], "in", values.patterns]
     mark: Mark
     exceptions: tuple[TextException, ...] = ()
-    batches: Annotated[tuple[str, ...], View.batches] = ()
+    batches: Annotated[tuple[str, ...], values.batches] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class TextException(Statement):
 
     about = "path"
 
-    path: Annotated[str, View.pattern, Note.SEVERAL]
+    path: Annotated[str, values.pattern, Note.SEVERAL]
     text: str | None
     why: str
 
@@ -163,9 +163,9 @@ class WheelRule(Statement):
 
     about = "pattern"
 
-    pattern: Annotated[str, "path", View.rule]
+    pattern: Annotated[str, "path", values.rule]
     why: str
-    batch: Annotated[str, View.batch] = ""
+    batch: Annotated[str, values.batch] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +221,8 @@ class NamedScope:
     name: str
     why: str
     mark: Mark
-    without: Annotated[tuple[str, ...], View.batches] = ()
-    only_here: Annotated[tuple[str, ...], "with", View.batches] = ()
+    without: Annotated[tuple[str, ...], values.batches] = ()
+    only_here: Annotated[tuple[str, ...], "with", values.batches] = ()
     models: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
@@ -242,26 +242,30 @@ class Manifest:
     name: str
     label: str
     upstream: Upstream
-    packages: Mapping[str, str]  # import name -> folder
+    packages: Annotated[Mapping[str, str], values.folders]  # import name -> folder
     roots: Roots
     batches: tuple[Batch, ...]
     guarantees: Guarantees = field(default_factory=Guarantees)
     texts: Mapping[str, str] = field(default_factory=dict)  # file -> text, of manifest.yaml and its parts
     marks: Mapping[tuple[str | int, ...], Mark] = field(default_factory=dict)  # path in `file` -> its place
-    prune_symbols: tuple[Rule, ...] = ()  # where dead definitions leave
+    # where dead definitions leave
+    prune_symbols: Annotated[tuple[Rule, ...], {"prune_symbols": {"verdict": "keep"}}] = ()
     digest: str = ""  # sha256 of all texts and overlays in use, batches that are off included
     statements: str = ""  # the same of what they say in this scope, so that comments and layout do not count
     scope_statements: Mapping[str, str] = field(default_factory=dict)  # named scope -> what they say in it
     overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
     kernel: Kernel | None = None
-    named_files: tuple[Rule, ...] = ()  # files that are opened only by their names
+    # files that are opened only by their names
+    named_files: Annotated[tuple[Rule, ...], {"named_files": {"verdict": "keep"}}] = ()
     scope: tuple[Item, ...] = ()
     given_back: tuple[Rule, ...] = ()  # rules of batches that are switched off
     words_given_back: tuple[Batch, ...] = ()  # batches that are switched off, of which only the words count
     toml_given_back: tuple[TomlEdit, ...] = ()  # TOML edits of batches that are switched off
     scopes: Mapping[str, NamedScope] = field(default_factory=dict)
     scope_name: str = DEFAULT_SCOPE  # the scope that this manifest is in
-    wheel: bool = True  # the builder makes a wheel of the tree
+    wheel: Annotated[bool, lambda node: node.data is not False] = (
+        True  # the builder makes a wheel of the tree
+    )
 
     @property
     def named_scope(self) -> NamedScope | None:

@@ -1,21 +1,21 @@
-"""Reads a strict subset of YAML as plain data, with a mark for every key and value.
+"""Reads a strict subset of YAML as nodes: plain data, with a mark for every key and value.
 
-It reads parser events iteratively: anchors, aliases, tags and deep nesting are refused before anything
-could expand or recurse. Scalars follow the YAML 1.2 core schema for null, booleans and decimal
-integers; everything else (`no`, `on`, `12:30:00`, dates, `1e3`, `0o17`) stays text. Which text stood
-without quotes is kept: where a value of a program is stated, `0.5` is a number, and elsewhere a version.
+Anchors, aliases, tags and deep nesting are refused while events are read, before anything could expand.
+Scalars follow the YAML 1.2 core schema for null, booleans and decimal integers; everything else (`no`, `on`,
+`12:30:00`, dates, `1e3`, `0o17`) stays text. Which text stood without quotes is kept: where a value of a
+program is stated, `0.5` is a number, and elsewhere a version.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from builder.errors import Mark, Problem
+from builder.errors import BuildError, Mark, Problem, fail
 
 MAX_BYTES = 2_000_000
 MAX_DEPTH = 64
@@ -33,41 +33,154 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\uf
 _UTF16_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """The data of one YAML document, the marks of its values and keys, and its problems.
+@dataclass(slots=True)
+class Findings:
+    """Problems so far, and the overlays (path, where) that the manifest names. `batches`: the ids of all."""
 
-    `data` is None when the text is not YAML at all. `unknown` holds the paths of values that could
-    not be read (an alias), so that later checks say nothing about them, and `plain` those of texts
-    without quotes.
+    problems: list[Problem] = field(default_factory=list)
+    overlays: list[tuple[str, Mark]] = field(default_factory=list)
+    batches: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value of a document, with its place and its parts.
+
+    Reading one never fails: a missing value, or one of the wrong type, which the schema has reported, reads
+    as empty. `data` is None for a text that is not YAML at all. `key`: the key of the
+    mapping, or the number in the list, at which it stands. `plain`: it is text without quotes. `unknown`: it
+    could not be read (an alias), so that later checks say nothing about it.
     """
 
-    file: str
     data: Any
-    values: Mapping[Path, Mark]
-    keys: Mapping[Path, Mark]
-    problems: tuple[Problem, ...] = ()
-    unknown: frozenset[Path] = frozenset()
-    plain: frozenset[Path] = frozenset()
+    mark: Mark
+    key_mark: Mark
+    findings: Findings
+    key: str | int = ""
+    parts: Sequence[Node] = ()
+    plain: bool = False
+    unknown: bool = False
 
-    def mark(self, path: Path) -> Mark:
-        """The mark of the value at `path`, or of its nearest known ancestor."""
-        while path and path not in self.values:
-            path = path[:-1]
-        return self.values.get(path, Mark(self.file))
+    # -- its parts
 
-    def value(self, path: Path) -> Any:
-        return reduce(lambda value, key: value[key], path, self.data)
+    def walk(self, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+        """This value and all below it, in the order of the file, with their paths."""
+        yield path, self
+        for part in self.parts:
+            yield from part.walk((*path, part.key))
+
+    def nearest(self, path: Iterable[str | int]) -> Node:
+        """The value at `path`, or its nearest known ancestor."""
+        node = self
+        for step in path:
+            part = next((one for one in node.parts if one.key == step), None)
+            if part is None:
+                break
+            node = part
+        return node
+
+    def has(self, key: str) -> bool:
+        return any(part.key == key for part in self.parts)
+
+    def at(self, key: str) -> Node:
+        """The value of `key`, with what other documents add to it; nothing when there is none."""
+        first, *others = [part for part in self.parts if part.key == key] or [self._nothing(key)]
+        return first.with_others(others)
+
+    def _nothing(self, key: str) -> Node:
+        return Node(None, self.mark, self.mark, self.findings, key)
+
+    def below(self, path: str) -> Node:
+        """The value at a path of keys, `a.b`."""
+        return reduce(Node.at, path.split("."), self)
+
+    def only(self, *keys: str) -> Node:
+        """This mapping with these keys alone."""
+        return replace(self, parts=[part for part in self.parts if part.key in keys])
+
+    def one(self, key: str) -> Node:
+        """The text that this value is, or the value of its `key`."""
+        return self.at(key) if isinstance(self.data, dict) else self
+
+    def with_others(self, others: Iterable[Node]) -> Node:
+        """This value, and what these add to it: their items and entries follow its own."""
+        more = [part for other in others for part in other.parts]
+        return replace(self, parts=[*self.parts, *more]) if more else self
+
+    def items(self, key: str) -> list[Node]:
+        """The items of the list under `key`."""
+        return self.at(key).each()
+
+    def each(self) -> list[Node]:
+        """The items of this list."""
+        return [part for part in self.parts if isinstance(part.key, int)]
+
+    def several(self) -> list[Node]:
+        """The items of this list, or this value itself where it has none."""
+        return self.each() or [self]
+
+    def entries(self) -> Iterator[tuple[str, Node]]:
+        """The entries of this mapping, in the order of the file."""
+        return ((part.key, part) for part in self.parts if isinstance(part.key, str))
+
+    # -- what it states
+
+    def text(self, key: str) -> str:
+        """The text under `key`; empty when there is none."""
+        return self.at(key).word()
+
+    def word(self) -> str:
+        """This value if it is text, else nothing."""
+        return self.data if isinstance(self.data, str) else ""
+
+    def optional(self) -> str | None:
+        return self.data if isinstance(self.data, str) else None
+
+    def texts(self) -> tuple[str, ...]:
+        """The texts of this list."""
+        return tuple(item.data for item in self.each() if isinstance(item.data, str))
+
+    def words(self) -> tuple[str, ...]:
+        """The texts of this list, or the one that this value is."""
+        return tuple(filter(None, (one.word() for one in self.several())))
+
+    def mapping(self) -> dict[str, str]:
+        return {name: value.word() for name, value in self.entries()}
+
+    def numbers(self) -> dict[str, int]:
+        return {name: value.data for name, value in self.entries() if type(value.data) is int}
+
+    def is_true(self) -> bool:
+        return self.data is True
+
+    def count(self) -> int:
+        if self.data == "all":
+            return 0
+        return self.data if type(self.data) is int and self.data > 0 else 1
+
+    def refuse(self, code: str, message: str, hint: str | None = None) -> None:
+        self.findings.problems.append(Problem(code, message, self.mark, hint=hint))
 
 
-def read(data: bytes, file: str) -> Document:
-    """The document in `data`; never raises for bad input (see `Document.problems`)."""
-    if problem := _too_big(data, file):
-        return Document(file, None, {}, {}, (problem,))
-    text = _decode(data, file)
-    if isinstance(text, Problem):
-        return Document(file, None, {}, {}, (text,))
-    return _Composer(file, text).compose()
+def read(data: bytes, file: str, findings: Findings) -> Node:
+    """The document in `data`; never raises for bad input, which `findings` get to know."""
+    import yaml
+
+    nothing = Node(None, Mark(file), Mark(file), findings)
+    before = len(findings.problems)
+    text = ""
+    try:
+        text = _decode(data, file)
+        root = _Reader(file, text, findings).root() or nothing
+    except BuildError as error:
+        findings.problems += error.problems
+        return nothing
+    except yaml.YAMLError as error:
+        findings.problems.append(_syntax(error, file, text))
+        return nothing
+    if root.data is None and len(findings.problems) == before:
+        findings.problems.append(Problem("M001", "The file is empty.", Mark(file, 1, 1)))
+    return root
 
 
 def scalar(text: str) -> bool | int | str | None:
@@ -84,30 +197,21 @@ def real(text: str) -> float | None:
     return float(text.replace(".", "", 1)) if _NOT_FINITE.fullmatch(text) else None
 
 
-def _too_big(data: bytes, file: str) -> Problem | None:
-    if len(data) <= MAX_BYTES:
-        return None
-    return Problem("M001", f"The file has more than {MAX_BYTES:,} bytes.", Mark(file))
-
-
-def _decode(data: bytes, file: str) -> str | Problem:
+def _decode(data: bytes, file: str) -> str:
+    if len(data) > MAX_BYTES:
+        raise fail("M001", f"The file has more than {MAX_BYTES:,} bytes.", Mark(file))
     if data.startswith(_UTF16_32) or b"\0" in data[:4]:
-        return Problem(
-            "M001", "The file is not UTF-8 but UTF-16 or UTF-32.", Mark(file), hint="save it as UTF-8"
-        )
+        message = "The file is not UTF-8 but UTF-16 or UTF-32."
+        raise fail("M001", message, Mark(file), hint="save it as UTF-8")
     try:
         text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8")
-        byte = error.object[error.start]
-        return Problem("M001", f"The byte 0x{byte:02x} is not UTF-8.", _mark_after(file, before))
+        message = f"The byte 0x{error.object[error.start]:02x} is not UTF-8."
+        raise fail("M001", message, _mark_after(file, before)) from None
     if match := _FORBIDDEN.search(text):
-        code = ord(match[0])
-        return Problem(
-            "M001",
-            f"The character U+{code:04X} may not occur in YAML.",
-            _mark_after(file, text[: match.start()]),
-        )
+        message = f"The character U+{ord(match[0]):04X} may not occur in YAML."
+        raise fail("M001", message, _mark_after(file, text[: match.start()]))
     return text
 
 
@@ -116,191 +220,119 @@ def _mark_after(file: str, before: str) -> Mark:
     return Mark(file, len(lines), len(lines[-1]) + 1)
 
 
-@dataclass(slots=True)
-class _Open:
-    """A collection that is still open."""
+class _Reader:
+    """Turns events into nodes; one use. Raises BuildError where the rest cannot be read."""
 
-    path: Path
-    value: dict[str, Any] | list[Any]
-    is_mapping: bool
-    key: str | None = None  # the key whose value comes next
-    skip: bool = False  # the value that comes next is of a key already taken
-    firsts: dict[str, int] = field(default_factory=dict)  # key -> line
-
-
-class _Composer:
-    """Turns events into a Document; one use."""
-
-    def __init__(self, file: str, text: str) -> None:
-        self.file = file
-        self.text = text
-        self.problems: list[Problem] = []
-        self.values: dict[Path, Mark] = {}
-        self.keys: dict[Path, Mark] = {}
-        self.unknown: set[Path] = set()
-        self.plain: set[Path] = set()
-        self.open: list[_Open] = []
-        self.root: Any = None
-        self.documents = 0
-        self.nodes = 0
-
-    def compose(self) -> Document:
-        import yaml
-
-        try:
-            whole = self._consume(self._events())
-        except yaml.YAMLError as error:
-            self.problems.append(self._syntax(error))
-            whole = False
-        if whole and self.root is None and not self.problems:
-            self.problems.append(Problem("M001", "The file is empty.", Mark(self.file, 1, 1)))
-            whole = False
-        root = self.root if whole else None
-        return Document(
-            self.file,
-            root,
-            self.values,
-            self.keys,
-            tuple(self.problems),
-            frozenset(self.unknown),
-            frozenset(self.plain),
-        )
-
-    def _events(self) -> Iterator[Any]:
+    def __init__(self, file: str, text: str, findings: Findings) -> None:
         import yaml
 
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        return iter(yaml.parse(self.text, Loader=loader))
+        self._events: Iterator[Any] = yaml.parse(text, Loader=loader)
+        self._file = file
+        self._findings = findings
+        self._count = 0
 
-    def _consume(self, events: Iterator[Any]) -> bool:
-        """Read to the end of the first document; False when a limit is exceeded."""
-        for event in events:
-            kind = type(event).__name__
-            if kind == "DocumentStartEvent":
-                self.documents += 1
-                if event.tags:
-                    self._forbid("a %TAG directive", event)
-                if self.documents > 1:
-                    self._forbid("a second document", event)
-                    return True
-            elif kind == "AliasEvent":
-                self._forbid(f"the alias *{event.anchor}", event, "write the value out")
-                self._node(event, None, unknown=True)
-            elif kind == "ScalarEvent":
-                self._properties(event)
-                self._node(
-                    event, scalar(event.value) if event.implicit[0] else event.value, event.implicit[0]
-                )
-            elif kind in ("MappingStartEvent", "SequenceStartEvent"):
-                self._properties(event)
-                if self._expects_key():
-                    self._syntax_at(event, "A key is a mapping or a list; keys are plain text.")
-                    return False
-                if len(self.open) >= MAX_DEPTH:
-                    self._syntax_at(event, f"Collections are nested more than {MAX_DEPTH} deep.")
-                    return False
-                self._start(event, kind == "MappingStartEvent")
-            elif kind in ("MappingEndEvent", "SequenceEndEvent"):
-                self.open.pop()
-            if self.nodes > MAX_NODES:
-                self._syntax_at(event, f"The file has more than {MAX_NODES:,} values.")
-                return False
-        return True
+    def root(self) -> Node | None:
+        """The first document of the stream, if there is one."""
+        next(self._events)  # the stream starts
+        if self._document_start() is None:
+            return None
+        root = self._value(self._next(), None, "", 0)
+        next(self._events)  # the document ends
+        if (second := self._document_start()) is not None:
+            self._forbid("a second document", second)
+        return root
 
-    def _expects_key(self) -> bool:
-        parent = self.open[-1] if self.open else None
-        return parent is not None and parent.is_mapping and parent.key is None and not parent.skip
+    def _document_start(self) -> Any:
+        """The event with which another document starts; None at the end of the stream."""
+        event = next(self._events)
+        if type(event).__name__ != "DocumentStartEvent":
+            return None
+        if event.tags:
+            self._forbid("a %TAG directive", event)
+        return event
 
-    def _properties(self, event: Any) -> None:
-        if event.anchor is not None:
+    def _next(self) -> Any:
+        """The next event; those that start a value are counted, and refused where they are an alias, or have
+        an anchor or a tag."""
+        event = next(self._events)
+        kind = type(event).__name__
+        if kind.endswith("EndEvent"):
+            return event
+        self._count += 1
+        if self._count > MAX_NODES:
+            raise fail("M001", f"The file has more than {MAX_NODES:,} values.", self._mark(event))
+        if kind == "AliasEvent":
+            self._forbid(f"the alias *{event.anchor}", event, "write the value out")
+        elif event.anchor is not None:
             self._forbid(f"the anchor &{event.anchor}", event, "write the value out where it is needed")
-        if event.tag is not None:
+        if getattr(event, "tag", None) is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
             self._forbid(f"the tag {tag}", event, "quote the value to make it text")
+        return event
 
-    def _start(self, event: Any, is_mapping: bool) -> None:
-        value: dict[str, Any] | list[Any] = {} if is_mapping else []
-        path = self._place(event, value)
-        self.open.append(_Open(path, value, is_mapping))
+    def _value(self, event: Any, key_mark: Mark | None, key: str | int, depth: int) -> Node:
+        """The value that starts with an event, inside `depth` collections."""
+        kind, mark = type(event).__name__, self._mark(event)
+        at = (mark, key_mark or mark, self._findings, key)
+        if kind == "AliasEvent":
+            return Node(None, *at, unknown=True)
+        if kind == "ScalarEvent":
+            data = scalar(event.value) if event.implicit[0] else event.value
+            return Node(data, *at, plain=event.implicit[0] and isinstance(data, str))
+        if depth >= MAX_DEPTH:
+            raise fail("M001", f"Collections are nested more than {MAX_DEPTH} deep.", self._mark(event))
+        if kind == "MappingStartEvent":
+            entries = list(self._entries(depth + 1))
+            return Node({part.key: part.data for part in entries}, *at, entries)
+        items: list[Node] = []
+        while type(event := self._next()).__name__ != "SequenceEndEvent":
+            items.append(self._value(event, None, len(items), depth + 1))
+        return Node([part.data for part in items], *at, items)
 
-    def _node(self, event: Any, value: Any, plain: bool = False, unknown: bool = False) -> None:
-        self.nodes += 1
-        if self._expects_key():
-            self._key(event, self.open[-1])
-            return
-        path = self._place(event, value)
-        if unknown:
-            self.unknown.add(path)
-        if plain and isinstance(value, str):
-            self.plain.add(path)
-
-    def _key(self, event: Any, parent: _Open) -> None:
-        name = getattr(event, "value", None)
-        mark = self._mark(event)
-        if name is None:  # an alias, reported already
-            parent.skip = True
-        elif name == "<<" and event.implicit[0]:
-            self._forbid("the merge key <<", event, "write the keys out")
-            parent.skip = True
-        elif name in parent.firsts:
-            message = f"The key `{name}` is already given on line {parent.firsts[name]}."
-            self.problems.append(Problem("M002", message, mark))
-            parent.skip = True
-        else:
-            parent.firsts[name] = mark.line
-            parent.key = name
-            path = (*parent.path, name)
-            self.keys[path] = mark
-
-    def _place(self, event: Any, value: Any) -> Path:
-        """Attach a value to its parent; the path of a dropped value starts with -1."""
-        if isinstance(value, (dict, list)):
-            self.nodes += 1
-        if not self.open:
-            self.root = value
-            path: Path = ()
-        else:
-            path = self._attach(self.open[-1], value)
-        self.values.setdefault(path, self._mark(event))
-        return path
-
-    def _attach(self, parent: _Open, value: Any) -> Path:
-        if isinstance(parent.value, list):
-            parent.value.append(value)
-            return (*parent.path, len(parent.value) - 1)
-        if parent.skip:
-            parent.skip = False
-            return (-1, self.nodes)
-        assert parent.key is not None
-        path = (*parent.path, parent.key)
-        parent.value[parent.key] = value
-        parent.key = None
-        return path
+    def _entries(self, depth: int) -> Iterator[Node]:
+        """The entries of a mapping; the value of a key that is refused is read for its problems alone."""
+        lines: dict[str, int] = {}
+        while (kind := type(event := self._next()).__name__) != "MappingEndEvent":
+            mark, refused = self._mark(event), True
+            if kind not in ("ScalarEvent", "AliasEvent"):
+                raise fail("M001", "A key is a mapping or a list; keys are plain text.", self._mark(event))
+            name = event.value if kind == "ScalarEvent" else None
+            if name == "<<" and event.implicit[0]:
+                self._forbid("the merge key <<", event, "write the keys out")
+            elif name in lines:
+                message = f"The key `{name}` is already given on line {lines[name]}."
+                self._findings.problems.append(Problem("M002", message, mark))
+            elif name is not None:
+                lines[name] = mark.line
+                refused = False
+            value = self._value(self._next(), mark, name or "", depth)
+            if not refused:
+                yield value
 
     def _mark(self, event: Any) -> Mark:
-        return Mark(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
+        return Mark(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
 
     def _forbid(self, what: str, event: Any, hint: str | None = None) -> None:
-        self.problems.append(Problem("M003", f"The manifest uses {what}.", self._mark(event), hint=hint))
+        problem = Problem("M003", f"The manifest uses {what}.", self._mark(event), hint=hint)
+        self._findings.problems.append(problem)
 
-    def _syntax_at(self, event: Any, message: str) -> None:
-        self.problems.append(Problem("M001", message, self._mark(event)))
 
-    def _syntax(self, error: Any) -> Problem:
-        at = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        if at is None:
-            return Problem("M001", f"The file is not YAML: {error}.", Mark(self.file))
-        mark = Mark(self.file, at.line + 1, at.column + 1)
-        lines = self.text.splitlines()
-        rest = lines[at.line][at.column :] if at.line < len(lines) else ""
-        if rest.startswith("\t"):
-            return Problem("M001", "A tab cannot indent YAML.", mark, hint="indent with spaces")
-        context = f" {error.context}" if error.context else ""
-        if context and error.context_mark and error.context_mark.line != at.line:
-            context += f" that starts on line {error.context_mark.line + 1}"
-        hint = None
-        if "an alias" in context and lines[at.line].strip().startswith("*"):
-            hint = "quote a name that starts with `*`"
-        elif "mapping values" in str(error.problem) or "block mapping" in context:
-            hint = "indent this line and those above it as the other lines of their mapping"
-        return Problem("M001", f"The file is not YAML: {error.problem}{context}.", mark, hint=hint)
+def _syntax(error: Any, file: str, text: str) -> Problem:
+    at = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if at is None:
+        return Problem("M001", f"The file is not YAML: {error}.", Mark(file))
+    mark = Mark(file, at.line + 1, at.column + 1)
+    lines = text.splitlines()
+    rest = lines[at.line][at.column :] if at.line < len(lines) else ""
+    if rest.startswith("\t"):
+        return Problem("M001", "A tab cannot indent YAML.", mark, hint="indent with spaces")
+    context = f" {error.context}" if error.context else ""
+    if context and error.context_mark and error.context_mark.line != at.line:
+        context += f" that starts on line {error.context_mark.line + 1}"
+    hint = None
+    if "an alias" in context and lines[at.line].strip().startswith("*"):
+        hint = "quote a name that starts with `*`"
+    elif "mapping values" in str(error.problem) or "block mapping" in context:
+        hint = "indent this line and those above it as the other lines of their mapping"
+    return Problem("M001", f"The file is not YAML: {error.problem}{context}.", mark, hint=hint)

@@ -1,9 +1,9 @@
-"""Reads documents as the manifest's dataclasses, by the tables that these are; never fails (see `view`)."""
+"""Reads documents as the manifest's dataclasses, by the tables that these are; never fails (see `Node`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -16,18 +16,14 @@ from builder.manifest.model import (
     Item,
     Kernel,
     Manifest,
-    NamedScope,
-    Pin,
     Project,
-    Roots,
     TextException,
-    Upstream,
 )
+from builder.manifest.nodes import Node
 from builder.manifest.statements import (
     BASE,
     EDITS,
     NAMES,
-    REPLACEMENTS,
     VALUES,
     Batch,
     Edit,
@@ -35,15 +31,14 @@ from builder.manifest.statements import (
     FactKind,
     Models,
     Note,
-    Rule,
     Scalar,
     Span,
     Statement,
 )
-from builder.manifest.view import TRUTH, View
+from builder.manifest.values import TRUTH, pattern, scalar
 
-_Read = Callable[[View], Any]
-_Value = Callable[[View, Mapping[str, str]], Any]
+_Read = Callable[[Node], Any]
+_Value = Callable[[Node, Mapping[str, str]], Any]
 _Kind = TypeVar("_Kind")
 _Stated = TypeVar("_Stated", bound=Statement)
 
@@ -52,16 +47,16 @@ _NO_BATCH: Mapping[str, str] = {}
 _SECTIONS = ("decisions", "removed", "kept", "guarantees")
 #: How a value of each type is read.
 _BY_TYPE: Mapping[Any, _Read] = {
-    str: View.word,
-    str | None: View.optional,
-    bool: View.is_true,
-    int: View.count,
-    object: lambda view: view.data,
-    tuple[str, ...]: View.texts,
-    tuple[Scalar, ...]: lambda view: tuple(one.scalar() for one in view.each()),
-    tuple[tuple[str, Mark], ...]: lambda view: tuple((one.word(), one.mark) for one in view.each()),
-    Mapping[str, str]: View.mapping,
-    Mapping[str, int]: View.numbers,
+    str: Node.word,
+    str | None: Node.optional,
+    bool: Node.is_true,
+    int: Node.count,
+    object: lambda node: node.data,
+    tuple[str, ...]: Node.texts,
+    tuple[Scalar, ...]: lambda node: tuple(scalar(one) for one in node.each()),
+    tuple[tuple[str, Mark], ...]: lambda node: tuple((one.word(), one.mark) for one in node.each()),
+    Mapping[str, str]: Node.mapping,
+    Mapping[str, int]: Node.numbers,
 }
 #: What is read from all of an item.
 _WHOLE: Mapping[Any, _Read] = {Mark: lambda item: item.mark, Span: lambda item: read(Span, item)}
@@ -72,7 +67,7 @@ class _Column:
     """A field of a table. `value`: what it holds for an item of a batch; `key`, `how`: where in the item that
     stands, and how it is read."""
 
-    key: Callable[[View], str]
+    key: Callable[[Node], str]
     how: _Read
     value: _Value
     notes: tuple[Any, ...]
@@ -85,32 +80,42 @@ def _table(kind: type) -> Mapping[str, _Column]:
     notes = {name: hint.__metadata__ if get_origin(hint) is Annotated else () for name, hint in hints.items()}
     verbs = next((get_args(types[name]) for name in types if Note.VERB in notes[name]), ())
 
-    def verb(item: View) -> str:
+    def verb(item: Node) -> str:
         return next((one for one in verbs if item.has(one)), str(verbs[0]))
 
-    def column(name: str) -> _Column:
-        of, noted = types[name], notes[name]
-        fixed = next((note for note in noted if isinstance(note, str)), name)
-        key: Callable[[View], str] = verb if Note.OBJECT in noted else lambda item: fixed
+    def column(field: Field[Any]) -> _Column:
+        of, noted = types[field.name], notes[field.name]
+        fixed = next((note for note in noted if isinstance(note, str)), field.name)
+        key: Callable[[Node], str] = verb if Note.OBJECT in noted else lambda item: fixed
         how = next((note for note in noted if callable(note)), None) or _by_type(of)
+
+        def value(item: Node, batch: Mapping[str, str]) -> Any:
+            node = item.below(key(item))
+            if node.data is None and field.default is not MISSING:
+                return field.default
+            return how(node)
+
         if Note.VERB in noted:
             return _Column(key, how, lambda item, batch: verb(item), noted)
         if of in _WHOLE:
             return _Column(key, how, lambda item, batch: _WHOLE[of](item), noted)
-        if items := _items(of, next((note for note in noted if isinstance(note, dict)), {fixed: {}})):
-            return _Column(key, how, items, noted)
-        return _Column(key, how, lambda item, batch: how(item.below(key(item))), noted)
+        items = _items(of, next((note for note in noted if isinstance(note, dict)), {fixed: {}}))
+        return _Column(key, how, items or value, noted)
 
-    return {one.name: column(one.name) for one in fields(kind)}
+    return {one.name: column(one) for one in fields(kind)}
 
 
 def _by_type(of: Any) -> _Read:
     words = get_args(of)
     if get_origin(of) is Literal:
-        return lambda view: view.data if view.data in words else words[0]
-    if type(None) in words and is_dataclass(words[0]):
-        return lambda view: read(words[0], view) if view.data is not None else None
-    return _BY_TYPE.get(of, lambda view: None)
+        return lambda node: node.data if node.data in words else words[0]
+    if is_dataclass(of) or (type(None) in words and is_dataclass(words[0])):
+        return lambda node: read(words[0] if words else of, node)
+    if get_origin(of) is Mapping and is_dataclass(words[1]):
+        return lambda node: {
+            name: read(words[1], one, name=name, mark=one.key_mark) for name, one in node.entries()
+        }
+    return _BY_TYPE.get(of, lambda node: None)
 
 
 def _items(of: Any, lists: Mapping[str, Mapping[str, Any]]) -> _Value | None:
@@ -119,16 +124,16 @@ def _items(of: Any, lists: Mapping[str, Mapping[str, Any]]) -> _Value | None:
     if get_origin(kind) is not None or not isinstance(kind, type) or not issubclass(kind, Statement):
         return None  # before Python 3.11, `tuple[str]` is a `type`, too
 
-    def all_of(item: View, batch: Mapping[str, str]) -> tuple[Statement, ...]:
-        views = [(item.below(key), given) for key, given in lists.items()]
-        if kind is Models and isinstance(views[0][0].data, str):
-            return (Models(views[0][0].data, "architectures", mark=views[0][0].mark),)
-        return tuple(one for view, given in views for one in statements(kind, view, batch, **given))
+    def all_of(item: Node, batch: Mapping[str, str]) -> tuple[Statement, ...]:
+        nodes = [(item.below(key), given) for key, given in lists.items()]
+        if kind is Models and isinstance(nodes[0][0].data, str):
+            return (Models(nodes[0][0].data, "architectures", mark=nodes[0][0].mark),)
+        return tuple(one for node, given in nodes for one in statements(kind, node, batch, **given))
 
     return all_of
 
 
-def read(kind: type[_Kind], item: View, batch: Mapping[str, str] = _NO_BATCH, /, **given: Any) -> _Kind:
+def read(kind: type[_Kind], item: Node, batch: Mapping[str, str] = _NO_BATCH, /, **given: Any) -> _Kind:
     """The dataclass that a mapping states; fields that are `given` are not read.
 
     `batch`: what the statements in it take from their batch.
@@ -138,11 +143,11 @@ def read(kind: type[_Kind], item: View, batch: Mapping[str, str] = _NO_BATCH, /,
 
 
 def statements(
-    kind: type[_Stated], view: View, batch: Mapping[str, str] = _NO_BATCH, /, **given: Any
+    kind: type[_Stated], node: Node, batch: Mapping[str, str] = _NO_BATCH, /, **given: Any
 ) -> Iterator[_Stated]:
     """The statements of a list. `batch`: the `batch` of each, and the `why` of those that state none."""
     about = _table(kind).get(kind.about)  # type: ignore[arg-type]
-    for item in view.each():
+    for item in node.each():
         given |= {"mark": item.mark, **batch}
         if batch:
             given["why"] = item.text("why") or batch["why"]
@@ -153,103 +158,92 @@ def statements(
         subject = item.one(key) if Note.ALONE in about.notes else item.at(key)
         if Note.PLACE in about.notes:
             given["mark"] = subject.mark
-        several = list(subject.several()) if Note.SEVERAL in about.notes else []
-        for one in several or [subject]:
+        for one in subject.several() if Note.SEVERAL in about.notes else [subject]:
             yield read(kind, item, **{**given, kind.about: about.how(one)})
 
 
 def manifest(documents: Documents) -> Manifest:
     """The manifest that the documents state, as far as they can be read; without digest, texts, overlays."""
     root = documents.root
-    documents.findings.batches = [name for name in documents.ids() if name != BASE]
-    packages = {name: folder.file() for name, folder in root.at("packages").entries()}
-    for stray in documents.strays():
+    documents.findings.batches = [name for name in documents.ids if name != BASE]
+    for stray in documents.strays:
         _batch(stray)  # for what is wrong in it
     base = {"batch": BASE, "why": "No root reaches it, or the top of the manifest states it."}
-    batches = (_batch(root.only("keep", "facts", "absent"), base), *map(_batch, documents.batches()))
-    scopes = root.at("scopes").alone().entries()
-    return Manifest(
-        file=documents.manifest.file,
-        name=root.text("name"),
-        label=root.text("label"),
-        upstream=_upstream(root.at("upstream"), packages),
-        packages=packages,
-        roots=_roots(root.at("roots"), next(iter(packages), "")),
+    batches = (_batch(root.only("keep", "facts", "absent"), base), *map(_batch, documents.batches))
+    rows = (
+        [] if documents.scope is None else [(s, row) for s in _SECTIONS for row in documents.scope.items(s)]
+    )
+    whole = read(
+        Manifest,
+        root,
+        base,
+        file=documents.manifest.mark.file,
         batches=batches,
-        guarantees=_guarantees(root.at("guarantees")),
-        marks=documents.manifest.values,
-        prune_symbols=tuple(statements(Rule, root.at("prune_symbols"), base, verdict="keep")),
-        named_files=tuple(statements(Rule, root.at("named_files"), base, verdict="keep")),
-        kernel=_kernel(root.at("kernel"), batches) if root.has("kernel") else None,
-        scope=tuple(_scope(documents.view(documents.scope))),
-        scopes={name: read(NamedScope, one, name=name, mark=one.key_mark) for name, one in scopes},
-        wheel=root.at("wheel").data is not False,
+        guarantees=_guarantees(documents),
+        marks={path: node.mark for path, node in documents.manifest.walk()},
+        scope=tuple(read(Item, row, section=section) for section, row in rows),
+    )
+    parser = whole.roots.command_line or f"{next(iter(whole.packages), '')}.{SERVER_PARSER}"
+    return replace(
+        whole,
+        upstream=replace(whole.upstream, project=_project(root.at("upstream"), whole.packages)),
+        roots=replace(whole.roots, command_line=parser),
+        kernel=_kernel(whole.kernel, batches),
     )
 
 
-def _upstream(view: View, packages: Mapping[str, str]) -> Upstream:
-    pins = {name: read(Pin, pin, name=name, mark=pin.key_mark) for name, pin in view.at("pins").entries()}
-    return read(Upstream, view, pins=pins, project=_project(view, packages))
-
-
-def _project(view: View, packages: Mapping[str, str]) -> Project:
+def _project(node: Node, packages: Mapping[str, str]) -> Project:
     """As stated, or as the first package tells: it has the project's name, and lies beside its pyproject.toml
     or in `src/` there."""
     name, folder = next(iter(packages.items()), ("", ""))
     above = folder.strip("/").split("/")[: -len(name.split("."))]
     beside = "/".join(above[:-1] if above[-1:] == ["src"] else above)
-    stated = view.at("folder").optional()
+    stated = node.at("folder").optional()
     return Project(
-        view.text("project") or name.partition(".")[0].replace("_", "-"),
+        node.text("project") or name.partition(".")[0].replace("_", "-"),
         beside if stated is None else stated.strip("./"),
     )
 
 
-def _roots(view: View, package: str) -> Roots:
-    """The roots; `package` is the first package, in which the adapter has defaults."""
-    return read(Roots, view, command_line=view.text("command_line") or f"{package}.{SERVER_PARSER}")
+def _batch(node: Node, batch: Mapping[str, str] | None = None) -> Batch:
+    """A batch; `batch`: its id and reason, if they are not stated in the node."""
+    batch = batch or {"batch": node.text("id"), "why": node.text("why")}
+    facts, edits = tuple(_facts(node.at("facts"), batch)), tuple(_edits(node, batch))
+    return read(Batch, node, batch, id=batch["batch"], why=batch["why"], facts=facts, edits=edits)
 
 
-def _batch(view: View, batch: Mapping[str, str] | None = None) -> Batch:
-    """A batch; `batch`: its id and reason, if they are not stated in the view."""
-    batch = batch or {"batch": view.text("id"), "why": view.text("why")}
-    facts, edits = tuple(_facts(view.at("facts"), batch)), tuple(_edits(view, batch))
-    return read(Batch, view, batch, id=batch["batch"], why=batch["why"], facts=facts, edits=edits)
-
-
-def _facts(view: View, batch: Mapping[str, str]) -> Iterator[Fact]:
+def _facts(node: Node, batch: Mapping[str, str]) -> Iterator[Fact]:
     for key, kind in VALUES.items():
-        for name, stated in view.at(key).entries():
+        for name, stated in node.at(key).entries():
             yield _fact(kind, name, stated, batch["batch"])
-    for function, keywords in view.at("defaults").entries():
+    for function, keywords in node.at("defaults").entries():
         for keyword, stated in keywords.entries():
             yield _fact("default", f"{function}:{keyword}", stated, batch["batch"])
     for key, given in NAMES.items():
-        yield from statements(Fact, view.at(key), batch, exact=True, **given)
-    for item in view.items("registries"):
+        yield from statements(Fact, node.at(key), batch, exact=True, **given)
+    for item in node.items("registries"):
         names = [item.text(key) for key in ("key", "target", "registered_by", "held_by")]
         value = " ".join([*names, *item.at("asked_by").texts()])
         row = item.text("row")
         yield read(Fact, item, kind="registry", name=row, value=value, exact=True, batch=batch["batch"])
 
 
-def _fact(kind: FactKind, name: str, item: View, batch: str) -> Fact:
+def _fact(kind: FactKind, name: str, item: Node, batch: str) -> Fact:
     stated = item.one("value")
-    value = stated.scalar(doubtful=True)
-    exact = not (stated.plain() and value in TRUTH)
+    value = scalar(stated, doubtful=True)
+    exact = not (stated.plain and value in TRUTH)
     if not exact:
         value = TRUTH[str(value)]
     return read(Fact, item, kind=kind, name=name, value=value, exact=exact, mark=item.key_mark, batch=batch)
 
 
-def _edits(view: View, batch: Mapping[str, str]) -> Iterator[Edit]:
+def _edits(node: Node, batch: Mapping[str, str]) -> Iterator[Edit]:
     for kind in ("drop", "stub"):
-        yield from statements(Edit, view.at(kind), batch, kind=kind, match=None, by=None)
-    for item in view.items("edits"):
+        yield from statements(Edit, node.at(kind), batch, kind=kind, match=None, by=None)
+    for item in node.items("edits"):
         key = next((key for key in EDITS if item.has(key)), "body")
-        matching = EDITS[key]
+        matching, where, how = EDITS[key]
         target = item.at(key if matching is None else "in")
-        where, how = REPLACEMENTS.get(key, ("", View.optional))
         given = {
             "kind": key.replace("_", "-"),
             "match": None if matching is None else matching(item.at(key)),
@@ -258,36 +252,32 @@ def _edits(view: View, batch: Mapping[str, str]) -> Iterator[Edit]:
             "batch": batch["batch"],
             "why": item.text("why") or batch["why"],
         }
-        for one in [*target.several()] or [target]:  # they share a mark
+        for one in target.several():  # they share a mark
             yield read(Edit, item, target=one.word(), **given)
 
 
-def _guarantees(view: View) -> Guarantees:
+def _guarantees(documents: Documents) -> Guarantees:
+    own = documents.manifest.at("guarantees")
     # these say what left by name: which of the patterns that meets depends on what left
-    everywhere = [
-        TextException(
-            one.at("path").pattern(), None, one.text("why"), mark=one.mark, optional=one.text("why")
-        )
-        for one in view.alone().items("except")
+    everywhere = tuple(
+        TextException(pattern(one.at("path")), None, one.text("why"), mark=one.mark, optional=one.text("why"))
+        for one in own.items("except")
+    )
+    added = [
+        text for base in documents.parts.get(BASE, ()) for text in base.at("guarantees").items("absent_text")
     ]
-    past = [added for other in view.others for added in other.items("absent_text")]
     absent = []
-    for text in view.alone().items("absent_text"):
-        added = (one.at("except") for one in past if one.text("pattern") == text.text("pattern"))
-        own = statements(TextException, text.at("except").with_others(added))
-        absent.append(read(AbsentText, text, exceptions=(*everywhere, *own)))
-    return read(Guarantees, view, absent_text=tuple(absent), everywhere=tuple(everywhere))
+    for text in own.items("absent_text"):
+        more = [one.at("except") for one in added if one.text("pattern") == text.text("pattern")]
+        exceptions = statements(TextException, text.at("except").with_others(more))
+        absent.append(read(AbsentText, text, exceptions=(*everywhere, *exceptions)))
+    return read(Guarantees, documents.root.at("guarantees"), absent_text=tuple(absent), everywhere=everywhere)
 
 
-def _kernel(view: View, batches: Iterable[Batch]) -> Kernel:
+def _kernel(kernel: Kernel | None, batches: Iterable[Batch]) -> Kernel | None:
     """The kernel wheel; the reason of a rule is that of its batch, if it has none of its own."""
+    if kernel is None:
+        return None
     reasons = {batch.id: batch.why for batch in batches}
-    kernel = read(Kernel, view)
     rules = (replace(rule, why=rule.why or reasons.get(rule.batch, "")) for rule in kernel.remove)
     return replace(kernel, remove=tuple(rules))
-
-
-def _scope(view: View) -> Iterator[Item]:
-    for section in _SECTIONS:
-        for item in view.items(section):
-            yield read(Item, item, section=section)

@@ -4,43 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from builder.errors import Problem
-from builder.manifest.nodes import Document, Path, real
-
-#: the value that an edit writes into a file of upstream may be any list
-_FREE = frozenset(["value"])
+from builder.manifest.nodes import Node, real
 
 
-def repeated(document: Document) -> Iterator[Problem]:
+def repeated(node: Node) -> Iterator[Problem]:
     """M002 for each item of a list that is already in the same list."""
-    yield from _walk(document, document.data, ())
-
-
-def _walk(document: Document, value: Any, path: Path) -> Iterator[Problem]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key not in _FREE:
-                yield from _walk(document, inner, (*path, key))
-    elif isinstance(value, list):
-        first: dict[str, int] = {}
-        for number, inner in enumerate(value):
-            said = json.dumps(inner, sort_keys=True, default=repr)
-            if said in first and _plain(document, (*path, first[said])) == _plain(document, (*path, number)):
-                line = document.mark((*path, first[said])).line
-                yield Problem(
-                    "M002",
-                    f"This item of the list is already on line {line}.",
-                    document.mark((*path, number)),
-                    hint="delete one of the two",
-                )
-            first.setdefault(said, number)
-            yield from _walk(document, inner, (*path, number))
-
-
-def _plain(document: Document, path: Path) -> set[Path]:
-    """Which numbers below `path` have no quotes: `0.5` and `"0.5"` are different values of a program."""
-    below = len(path)
-    plain = (one for one in document.plain if one[:below] == path)
-    return {one[below:] for one in plain if real(document.value(one)) is not None}
+    lines: dict[str, int] = {}
+    for part in node.parts:
+        if part.key == "value":
+            continue  # what an edit writes into a file of upstream may be any list
+        if isinstance(part.key, int):
+            # `0.5` and `"0.5"` are different values of a program
+            bare = [path for path, one in part.walk() if one.plain and real(one.data) is not None]
+            stated = json.dumps([part.data, sorted(map(repr, bare))], sort_keys=True, default=repr)
+            if stated in lines:
+                message = f"This item of the list is already on line {lines[stated]}."
+                yield Problem("M002", message, part.mark, hint="delete one of the two")
+            lines.setdefault(stated, part.mark.line)
+        yield from repeated(part)

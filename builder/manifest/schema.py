@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from builder.errors import Mark, Problem
-from builder.manifest.nodes import Document, Path
+from builder.manifest.nodes import Node, Path
 from builder.spelling import nearest
 
 #: Keys on a path -> for each key that may not stand there the file in which it does.
@@ -30,7 +30,7 @@ _FORMER = {
 
 
 def validate(
-    document: Document,
+    document: Node,
     schema: Mapping[str, Any],
     part: Mapping[str, Any] | None = None,
     elsewhere: Elsewhere | None = None,
@@ -47,9 +47,8 @@ def validate(
         validator = validator.evolve(schema=dict(part))  # which may refer to all of the schema
     for error in validator.iter_errors(document.data):
         path = tuple(error.absolute_path)
-        if any(path[:length] in document.unknown for length in range(len(path) + 1)):
-            continue
-        problems += _problems(document, error, path, elsewhere or {})
+        if not (node := document.nearest(path)).unknown:
+            problems += _problems(node, error, path, elsewhere or {})
     return _distinct(problems)
 
 
@@ -61,18 +60,18 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
     return list(kept.values())
 
 
-def _problems(document: Document, error: Any, path: Path, elsewhere: Elsewhere) -> Iterator[Problem]:
+def _problems(node: Node, error: Any, path: Path, elsewhere: Elsewhere) -> Iterator[Problem]:
     """The problems behind one error of the validator."""
-    where = document.mark(path)
+    where = node.mark
     kind, instance, says = error.validator, error.instance, error.validator_value
     if kind == "additionalProperties" and isinstance(instance, dict):
         known = error.schema.get("properties", {})
         for key in instance:
             if key not in known:
-                yield _unknown_key(document, path, key, known, elsewhere)
+                yield _unknown_key(node, path, key, known, elsewhere)
     elif "propertyNames" in error.absolute_schema_path:
         # the validator names no path for a key: the instance is the key, below the mapping at `path`
-        mark = document.keys.get((*path, str(instance)), where)
+        mark = node.at(str(instance)).key_mark
         if kind == "enum":
             yield _misplaced_key(mark, str(instance), says)
         else:
@@ -99,10 +98,8 @@ def _problems(document: Document, error: Any, path: Path, elsewhere: Elsewhere) 
         )
 
 
-def _unknown_key(
-    document: Document, path: Path, key: str, known: Mapping[str, Any], elsewhere: Elsewhere
-) -> Problem:
-    mark = document.keys.get((*path, key), document.mark(path))
+def _unknown_key(node: Node, path: Path, key: str, known: Mapping[str, Any], elsewhere: Elsewhere) -> Problem:
+    mark = node.at(key).key_mark
     file = elsewhere.get(tuple(step for step in path if isinstance(step, str)), {}).get(key)
     if file is not None:
         return Problem("M005", f"The key `{key}` does not belong here.", mark, hint=f"write it in {file}")

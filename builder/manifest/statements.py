@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from builder.errors import Mark
-from builder.manifest.view import View
+from builder.manifest import values
+from builder.manifest.nodes import Node
 
 Scalar = bool | int | float | str | None
 
@@ -43,7 +44,7 @@ class Span:
     since: str | None = None
     until: str | None = None
     beyond: str | None = None
-    without: Annotated[tuple[str, ...], View.words] = ()
+    without: Annotated[tuple[str, ...], Node.words] = ()
 
     def __bool__(self) -> bool:
         return self.since is not None or self.until is not None
@@ -84,7 +85,7 @@ class Rule(Statement):
 
     about = "pattern"
 
-    pattern: Annotated[str, "path", View.rule, Note.ALONE, Note.PLACE]
+    pattern: Annotated[str, "path", values.rule, Note.ALONE, Note.PLACE]
     verdict: Literal["keep", "remove", "prune", "reach", "follow"]
     batch: str
     word: str | None = None  # the word of the batch that is in the name of what the pattern matches
@@ -158,7 +159,7 @@ class Configuration:
     types: tuple[str, ...]
     objects: Annotated[
         tuple[tuple[str, tuple[str, ...]], ...],
-        lambda view: tuple((item.one("name").word(), item.at("in").texts()) for item in view.each()),
+        lambda node: tuple((item.one("name").word(), item.at("in").texts()) for item in node.each()),
     ]
     keys: tuple[str, ...]
     mark: Mark
@@ -239,21 +240,16 @@ class Absent(Statement):
 #: Key of a list of names -> what all of its statements have.
 ABSENT = {"absent.modules": {"kind": "module"}, "absent.symbols": {"kind": "symbol"}}
 
-#: key of an edit -> how what it matches is read; None: what it is about stands there, and not under `in`
-EDITS: Mapping[str, Callable[[View], str] | None] = {
-    "set": None,
-    "drop_import": View.word,
-    "add_import": View.word,
-    "drop_entry": View.word,
-    "drop_statement": View.statement,
-    "replace": View.value,
-    "body": None,
-}
-#: key of an edit that has a replacement -> the key of that, and how it is read
-REPLACEMENTS: Mapping[str, tuple[str, Callable[[View], str]]] = {
-    "set": ("to", View.expression),
-    "replace": ("by", View.value),
-    "body": ("from", View.overlay),
+#: key of an edit -> how what it matches is read (None: what it is about stands there, and not under `in`),
+#: the key of its replacement, and how that is read
+EDITS: Mapping[str, tuple[Callable[[Node], str] | None, str, Callable[[Node], str | None]]] = {
+    "set": (None, "to", values.expression),
+    "drop_import": (Node.word, "", Node.optional),
+    "add_import": (Node.word, "", Node.optional),
+    "drop_entry": (Node.word, "", Node.optional),
+    "drop_statement": (values.statement, "", Node.optional),
+    "replace": (values.value, "by", values.value),
+    "body": (None, "from", values.overlay),
 }
 
 
@@ -305,12 +301,12 @@ class WholeFile(Statement):
 
     about = "path"
 
-    path: Annotated[str, View.file]
-    overlay: Annotated[str, "from", View.overlay]
+    path: Annotated[str, values.file]
+    overlay: Annotated[str, "from", values.overlay]
     preimage: tuple[str, ...]
     batch: str
     why: str
-    tables: Annotated[bool, lambda view: view.data is not None] = False
+    tables: Annotated[bool, lambda node: node.data is not None] = False
     definitions: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -325,7 +321,7 @@ class Patch(Statement):
 
     about = "overlay"
 
-    overlay: Annotated[str, "from", View.overlay]
+    overlay: Annotated[str, "from", values.overlay]
     why: str
     batch: str
 
@@ -338,7 +334,7 @@ class TomlEdit(Statement):
 
     about = "file"
 
-    file: Annotated[str, View.file]
+    file: Annotated[str, values.file]
     op: Annotated[Literal["remove", "set", "add"], Note.VERB]
     key: Annotated[str, Note.OBJECT]
     value: object
@@ -361,7 +357,7 @@ class AnchoredEdit(Statement):
 
     about = "file"
 
-    file: Annotated[str, View.file]
+    file: Annotated[str, values.file]
     kind: Annotated[Literal["statement", "command", "argument", "block", "replace"], Note.VERB]
     anchor: Annotated[str, Note.OBJECT]
     batch: str
@@ -390,9 +386,7 @@ class WordException(Statement):
     about = "pattern"
 
     kind: Annotated[Literal["name", "path"], Note.VERB]
-    pattern: Annotated[
-        str, Note.OBJECT, lambda view: view.pattern() if view.path[-1] == "path" else view.word()
-    ]
+    pattern: Annotated[str, Note.OBJECT, values.path_or_name]
     why: str
     text: str | None = None
 
@@ -410,8 +404,8 @@ class Batch:
     why: str
     mark: Mark
     kind: Literal["feature", "housekeeping"] = "feature"
-    needs: Annotated[tuple[tuple[str, Mark], ...], View.related] = ()
-    follows: Annotated[tuple[tuple[str, Mark], ...], View.related] = ()
+    needs: Annotated[tuple[tuple[str, Mark], ...], values.related] = ()
+    follows: Annotated[tuple[tuple[str, Mark], ...], values.related] = ()
     models: tuple[Models, ...] = ()
     words: tuple[Word, ...] = ()
     exceptions: Annotated[tuple[WordException, ...], "except"] = ()

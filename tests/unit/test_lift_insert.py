@@ -10,7 +10,7 @@ from manifest_text import HEAD, manifest
 from builder.errors import Mark
 from builder.lift.insert import Proposal, apply, scalar
 from builder.lift.statements import statements
-from builder.manifest.nodes import read
+from builder.manifest.nodes import Findings, read
 from builder.manifest.statements import Span
 
 BETWEEN = Span(since="1.3.0.dev0", until="1.2.0")
@@ -178,8 +178,8 @@ def test_equal_proposals_are_one() -> None:
 )  # fmt: skip
 def test_any_text_is_read_back_as_it_was_in_both_layouts(text: str) -> None:
     for layout in (f"a: {scalar(text)}\n", f"{{a: {scalar(text)}, b: c}}\n", f"- [{scalar(text)}]\n"):
-        found = read(layout.encode(), "x")
-        assert not found.problems
+        found = read(layout.encode(), "x", Findings())
+        assert not found.findings.problems
         value = found.data["a"] if isinstance(found.data, dict) else found.data[0][0]
         assert value == text
 

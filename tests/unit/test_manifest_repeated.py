@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from builder.manifest.nodes import read
+from builder.manifest.nodes import Findings, read
 from builder.manifest.repeated import repeated
 
 
 def places(text: str) -> list[tuple[int, str]]:
-    document = read(text.encode(), "manifest.yaml")
-    assert document.problems == ()
+    document = read(text.encode(), "manifest.yaml", Findings())
+    assert document.findings.problems == []
     return [(p.mark.line, p.message) for p in repeated(document) if p.mark is not None]
 
 

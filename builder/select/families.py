@@ -9,7 +9,7 @@ stands before more digits: `gfx9` is in `gfx942` and in `gfx950`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -115,60 +115,33 @@ def with_paths(manifest: Manifest, paths: Iterable[str]) -> Manifest:
     They precede the batch's own rules, so that its `keep` overrides them. Those of batches that are off are
     given back.
     """
-    if not any(batch.words for batch in (*manifest.batches, *manifest.words_given_back)):
-        return manifest
     paths = list(paths)
-    rules_by_batch = _rules(Families(manifest.batches), paths)
-    back = _rules(Families(manifest.words_given_back), paths)
-    return replace(
-        manifest,
-        batches=tuple(_with_rules(batch, rules_by_batch) for batch in manifest.batches),
-        given_back=(*manifest.given_back, *(rule for rules in back.values() for rule in rules.values())),
+    rules = _rules(manifest.batches, paths)
+    back = _rules(manifest.words_given_back, paths)
+    if not rules and not back:
+        return manifest
+    batches = (
+        replace(batch, rules=(*(rule for _, rule in sorted(rules.get(batch.id, {}).items())), *batch.rules))
+        for batch in manifest.batches
     )
+    given_back = (rule for some in back.values() for rule in some.values())
+    return replace(manifest, batches=tuple(batches), given_back=(*manifest.given_back, *given_back))
 
 
-def _rules(families: Families, paths: Iterable[str]) -> dict[str, dict[str, Rule]]:
+def _rules(batches: Iterable[Batch], paths: Iterable[str]) -> dict[str, dict[str, Rule]]:
     """batch -> place -> the rule that removes what has a word of the batch in its name."""
-    rules_by_batch: dict[str, dict[str, Rule]] = {}
+    families = Families(batches)
+    rules: dict[str, dict[str, Rule]] = {}
     for path in paths if families else ():
         named = families.of_path(path)
         if named is not None:
             place, member = named
-            rules = rules_by_batch.setdefault(member.batch, {})
-            rule = Rule(
-                literal(place),
-                "remove",
-                member.batch,
-                word=member.word.text,
-                mark=member.word.mark,
-                optional=_why(member),
-            )
-            rules.setdefault(place, rule)
-    return rules_by_batch
-
-
-def _with_rules(batch: Batch, rules_by_batch: Mapping[str, Mapping[str, Rule]]) -> Batch:
-    rules = rules_by_batch.get(batch.id)
-    return (
-        replace(batch, rules=(*(rules[place] for place in sorted(rules)), *batch.rules)) if rules else batch
-    )
-
-
-def _why(member: Member) -> str:
-    return f"the word `{member.word.text}` of the batch is in its name"
+            word, why = member.word, f"the word `{member.word.text}` of the batch is in its name"
+            rule = Rule(literal(place), "remove", member.batch, word=word.text, mark=word.mark, optional=why)
+            rules.setdefault(member.batch, {}).setdefault(place, rule)
+    return rules
 
 
 def literal(place: str) -> str:
     """The pattern that matches this file or folder alone."""
     return "/" + _SPECIAL.sub(r"\\\1", place)
-
-
-_TOKEN = re.compile(r"[A-Za-z_0-9][\w-]*", re.ASCII)
-
-
-def in_text(families: Families, line: str) -> Iterator[tuple[str, Member]]:
-    """The names in a line of text that have a word of a family."""
-    for token in _TOKEN.findall(line):
-        member = families.member(token)
-        if member is not None:
-            yield token, member

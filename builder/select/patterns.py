@@ -1,8 +1,7 @@
 """Path patterns in gitignore syntax, matched many at a time.
 
-The semantics are those of pathspec's `gitignore` pattern with its `simple` backend; the tests hold
-this module to it. Patterns are indexed by what is literal in them, so that a path meets only the
-few that could match: exact names and folders by dictionary, the rest by regular expression below
+pathspec says what a pattern means. Patterns are indexed by what is literal in them, so that a path meets
+only the few that could match: exact names and folders by dictionary, the rest by regular expression below
 their literal folder.
 """
 
@@ -18,23 +17,12 @@ _Wild = tuple[int, str, Callable[[str], "re.Match[str] | None"]]
 
 
 @lru_cache(maxsize=4096)
-def translate(pattern: str) -> str:
-    """The regular expression of a pattern, for `re.match` on a path without a leading slash."""
-    if pattern.removeprefix("/") == "":
-        return ""
-    names = pattern.split("/")
-    below = not names[-1]
-    if not names[0]:
-        del names[0]
-    elif len(names) == 1 or (len(names) == 2 and below):
-        names.insert(0, "**")
-    if below:
-        names[-1] = "**"
-    names = [n for i, n in enumerate(names) if not (n == "**" and i and names[i - 1] == "**")]
-    if names == ["**"]:
-        # `**/` is everything below a folder, `**` is everything
-        return "[^/]*/" if below and pattern != "/" else ""
-    return _join(names)
+def _expression(pattern: str) -> re.Pattern[str]:
+    from pathspec.patterns.gitignore.basic import GitIgnoreBasicPattern
+
+    regex = GitIgnoreBasicPattern.pattern_to_regex(pattern)[0] or "(?!)"  # an empty pattern matches nothing
+    # `$` would also stand before a line break at the end of a path
+    return re.compile(re.sub(r"\$(?=\)?\Z)", r"\\Z", regex), re.DOTALL)
 
 
 def literal_folder(pattern: str) -> str | None:
@@ -49,7 +37,7 @@ def literal_folder(pattern: str) -> str | None:
 
 def matches(pattern: str, path: str) -> bool:
     """Whether one pattern matches one path."""
-    return re.match(translate(pattern), path, re.DOTALL) is not None
+    return _expression(pattern).search(path) is not None
 
 
 @dataclass(slots=True)
@@ -77,10 +65,8 @@ class PatternSet:
         elif literal:
             (self._names if folder is None else self._at).setdefault(name, []).append(index)
         else:
-            compiled = re.compile(translate(pattern), re.DOTALL)
-            self._wild.setdefault(folder or "", []).append(
-                (index, _fragment(pattern, folder), compiled.match)
-            )
+            search = _expression(pattern).search
+            self._wild.setdefault(folder or "", []).append((index, _fragment(pattern, folder), search))
 
     def matching(self, path: str) -> list[int]:
         """The indices of the patterns that match, ascending."""
@@ -96,9 +82,9 @@ class PatternSet:
             indices += self._at.get(folder, ())
             if end < len(path):
                 indices += self._below.get(folder, ())
-            for index, fragment, match in self._wild.get(folder, ()):
+            for index, fragment, search in self._wild.get(folder, ()):
                 # most paths lack the fragment, and looking for it costs less than matching
-                if fragment in path and match(path):
+                if fragment in path and search(path):
                     indices.append(index)
             end = len(path) + 1 if end == len(path) else _next_slash(path, end)
         return sorted(indices)
@@ -117,48 +103,3 @@ def _fragment(pattern: str, folder: str | None) -> str:
 def _next_slash(path: str, after: int) -> int:
     slash = path.find("/", after + 1)
     return len(path) if slash < 0 else slash
-
-
-def _join(names: list[str]) -> str:
-    """Names with `**` as any number of folders; the last name matches itself and all below it."""
-    parts: list[str] = []
-    slash = False
-    last = len(names) - 1
-    for i, name in enumerate(names):
-        if name == "**":
-            if i == 0:
-                parts.append("(?:.+/)?")
-                continue
-            parts.append("/" if i == last else "(?:/.+)?")
-        else:
-            parts.append(("/" if slash else "") + ("[^/]+" if name == "*" else _name(name)))
-            if i == last:
-                # pathspec: a final `*` matches a name and not what is below it
-                parts.append(r"\Z" if name == "*" else r"(?:/|\Z)")
-        slash = True
-    return "".join(parts)
-
-
-def _name(glob: str) -> str:
-    parts: list[str] = []
-    at = 0
-    while at < len(glob):
-        char = glob[at]
-        end = glob.find("]", at + 2 + (glob[at + 1 : at + 2] in ("!", "^"))) if char == "[" else -1
-        if char == "*":
-            parts.append("[^/]*")
-        elif char == "?":
-            parts.append("[^/]")
-        elif end > 0:
-            negated = glob[at + 1] in "!^"
-            inner = glob[at + 1 + negated : end]
-            parts.append(f"[{'^' if negated else ''}{_members(inner)}]")
-            at = end
-        else:
-            parts.append(re.escape(char))
-        at += 1
-    return "".join(parts)
-
-
-def _members(inner: str) -> str:
-    return re.sub(r"[^\w-]", lambda match: "\\" + match[0], inner)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from builder.errors import Mark, Problem
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.model import Manifest
-from builder.manifest.statements import BASE, Edit, Fact
+from builder.manifest.statements import BASE
 from builder.spelling import nearest
 
 
@@ -29,18 +29,17 @@ def pruned(manifest: Manifest) -> Iterator[Problem]:
     """M011: a batch prunes models, which is the business of `roots.models`; one by its name it may."""
     package = manifest.roots.model_package
     top, _, rest = package.partition(".")
-    folder = (
-        "/".join(filter(None, [manifest.packages.get(top, top).rstrip("/"), rest.replace(".", "/")])) + "/"
-    )
+    names = [manifest.packages.get(top, top).rstrip("/"), rest.replace(".", "/")]
+    folder = "/".join(filter(None, names)) + "/"
     for rule in (rule for batch in manifest.batches for rule in batch.rules):
         named = rule.pattern.endswith(".py") and not set("*?[").intersection(rule.pattern)
         if rule.verdict == "prune" and package and rule.pattern.lstrip("/").startswith(folder) and not named:
-            yield Problem(
-                "M011", f"`prune: {rule.pattern}` matches models, which `roots.models` decides.",
-                rule.mark,
-                hint="delete it: a model leaves unless it is kept or a kept one imports it, and the "
-                "rest of its package goes by reach",
-            )  # fmt: skip
+            message = f"`prune: {rule.pattern}` matches models, which `roots.models` decides."
+            hint = (
+                "delete it: a model leaves unless it is kept or a kept one imports it, and the "
+                "rest of its package goes by reach"
+            )
+            yield Problem("M011", message, rule.mark, hint=hint)
 
 
 def pins(manifest: Manifest) -> Iterator[Problem]:
@@ -58,23 +57,20 @@ def overlays_named(
     for path, mark in named:
         if path in files and not is_part(path):
             continue
-        inside = path.startswith("overlays/")
-        if not inside:
-            message, hint = (
-                f"The overlay `{path}` is not below overlays/.",
-                nearest(f"overlays/{path}", files),
-            )
+        hint = None
+        if not path.startswith("overlays/"):
+            fault, hint = "is not below overlays/", nearest(f"overlays/{path}", files)
         elif path in others:
-            message, hint = f"The overlay `{path}` is {others[path]}.", None
+            fault = f"is {others[path]}"
         elif is_part(path):
-            message, hint = f"The overlay `{path}` is part of the manifest itself.", None
+            fault = "is part of the manifest itself"
         elif link := next((o for o in others if path.startswith(f"{o}/")), None):
-            message, hint = f"The overlay `{path}` is below `{link}`, which is {others[link]}.", None
+            fault = f"is below `{link}`, which is {others[link]}"
         elif any(file.startswith(f"{path}/") for file in files):
-            message, hint = f"The overlay `{path}` is a folder, not a regular file.", None
+            fault = "is a folder, not a regular file"
         else:
-            message, hint = f"The overlay `{path}` does not exist.", nearest(path, files)
-        yield Problem("M008", message, mark, hint=hint)
+            fault, hint = "does not exist", nearest(path, files)
+        yield Problem("M008", f"The overlay `{path}` {fault}.", mark, hint=hint)
 
 
 def overlays_unused(
@@ -100,33 +96,29 @@ def parts_read(others: Mapping[str, str]) -> Iterator[Problem]:
 
 def contradictions(manifest: Manifest) -> Iterator[Problem]:
     """M011: two contradictory statements."""
-    facts: dict[tuple[str, str], Fact] = {}
-    edits: dict[str, Edit] = {}
-    files: dict[str, Mark] = {}
+    first: dict[tuple[str, ...], tuple[object, str, Mark]] = {}
+    for subject, stated, this, that, mark in _claims(manifest):
+        other, name, place = first.setdefault(subject, (stated, that, mark))
+        if other != stated and subject[-1]:
+            message = f"{this} contradicts {name} {place.seen_from(mark.file)}."
+            yield Problem("M011", message, mark)
+
+
+def _claims(manifest: Manifest) -> Iterator[tuple[tuple[str, ...], object, str, str, Mark]]:
+    """What statements are about, what must be the same in all that are about it, how a message names the
+    statement and how another one that it contradicts, and its place."""
     for batch in manifest.batches:
-        verdicts: dict[str, tuple[str, Mark]] = {}
         for rule in batch.rules:
-            verdict, mark = verdicts.setdefault(rule.pattern, (rule.verdict, rule.mark))
-            if verdict != rule.verdict and rule.pattern:
-                yield _twice(
-                    f"`{rule.verdict}: {rule.pattern}`", f"`{verdict}: {rule.pattern}`", mark, rule.mark
-                )
+            said = f"`{rule.verdict}: {rule.pattern}`"
+            yield ("rule", batch.id, rule.pattern), rule.verdict, said, said, rule.mark
         for fact in batch.facts:
-            other = facts.setdefault((fact.kind, fact.name), fact)
-            if (type(other.value), other.value, other.exact) != (type(fact.value), fact.value, fact.exact):
-                yield _twice(f"The {fact.kind} `{fact.name}`", "another value of it", other.mark, fact.mark)
+            value = (type(fact.value), fact.value, fact.exact)
+            said = f"The {fact.kind} `{fact.name}`"
+            yield ("fact", fact.kind, fact.name), value, said, "another value of it", fact.mark
         for edit in batch.edits:
-            if edit.kind in ("drop", "stub", "set", "body") and edit.target:
-                before = edits.setdefault(edit.target, edit)
-                if (before.kind, before.by) != (edit.kind, edit.by):
-                    yield _twice(
-                        f"`{edit.kind} {edit.target}`", f"`{before.kind}` of it", before.mark, edit.mark
-                    )
+            if edit.kind in ("drop", "stub", "set", "body"):
+                said = f"`{edit.kind} {edit.target}`"
+                yield ("edit", edit.target), (edit.kind, edit.by), said, f"`{edit.kind}` of it", edit.mark
         for file in batch.files:
-            place = files.setdefault(file.path, file.mark)
-            if place != file.mark and file.path:
-                yield _twice(f"The file `{file.path}`", "another file of that path", place, file.mark)
-
-
-def _twice(this: str, that: str, first: Mark, second: Mark) -> Problem:
-    return Problem("M011", f"{this} contradicts {that} {first.seen_from(second.file)}.", second)
+            said = f"The file `{file.path}`"
+            yield ("file", file.path), file.mark, said, "another file of that path", file.mark

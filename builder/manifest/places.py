@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,14 +43,16 @@ def places(manifest: Manifest) -> Places:
         for field in dataclasses.fields(manifest)
         if field.name not in FROM_TEXT
     }
+    quoted = any(file.tables for batch in manifest.batches for file in batch.files)
+    stating: dict[Mark, int] = defaultdict(int)
+    _plain(values, stating, {}, quoted)  # for the places alone
     # what lies at no place of a file is at the file itself
-    found = {*manifest.marks.values(), Mark(manifest.file), *_marks(values)}
-    marks = tuple(sorted(found, key=lambda mark: (mark.file, mark.line, mark.column)))
+    every = {*manifest.marks.values(), Mark(manifest.file), *stating}
+    marks = tuple(sorted(every, key=lambda mark: (mark.file, mark.line, mark.column)))
     numbers = {mark: number for number, mark in enumerate(marks)}
     whys: dict[Mark, str] = {}
     overlays = [(path, hashlib.sha256(data).hexdigest()) for path, data in manifest.overlays.items()]
     at = [(path, numbers[mark]) for path, mark in manifest.marks.items()]
-    quoted = any(file.tables for batch in manifest.batches for file in batch.files)
     files = [mark.file for mark in marks]  # a message may say in which of them a statement stands
     parts = (_plain(values, numbers, whys, quoted), at, files, overlays)
     stated = _digest(parts)
@@ -60,20 +63,6 @@ def places(manifest: Manifest) -> Places:
 
 def _digest(value: object) -> str:
     return hashlib.sha256(repr(value).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _marks(value: Any) -> Iterator[Mark]:
-    if isinstance(value, Mark):
-        yield value
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from _marks(getattr(value, field.name))
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _marks(item)
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _marks(item)
 
 
 def _plain(value: Any, numbers: Mapping[Mark, int], whys: dict[Mark, str], quoted: bool) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from builder.manifest.schema import TYPES
+
 _HEAD = """\
 # The manifest
 
@@ -119,10 +121,4 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 
 def _plain(kind: str) -> str:
-    return {
-        "string": "text",
-        "integer": "whole number",
-        "boolean": "true or false",
-        "object": "mapping",
-        "array": "list",
-    }.get(kind, kind)
+    return "null" if kind == "null" else TYPES[kind].removeprefix("a ")

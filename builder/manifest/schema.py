@@ -12,7 +12,8 @@ from builder.spelling import nearest
 #: Keys on a path -> for each key that may not stand there the file in which it does.
 Elsewhere = Mapping[tuple[str, ...], Mapping[str, str]]
 
-_TYPES = {
+#: How messages and the reference name the types of JSON.
+TYPES = {
     "string": "text",
     "integer": "a whole number",
     "number": "a number",
@@ -155,7 +156,7 @@ def _place(path: Path) -> str:
 
 
 def _wanted(says: str | list[str]) -> str:
-    return _either([says] if isinstance(says, str) else says, _TYPES, quote="")
+    return _either([says] if isinstance(says, str) else says, TYPES, quote="")
 
 
 def _is(instance: Any) -> str:

@@ -6,18 +6,18 @@ afterwards (a guarantee like those of `present`), and what checks it; `docs/scop
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from builder.errors import CODES, Mark, Problem
-from builder.manifest.model import Item, Manifest
-from builder.manifest.statements import BASE
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Batch
 from builder.spelling import nearest
 
 
 def check(manifest: Manifest) -> Iterator[Problem]:
     """M006 for an unknown batch, M012 for an unknown statement, gate or pin that an item names."""
     batches = [b.id for b in manifest.batches]
-    named = set(statements(manifest))
+    named = statements(manifest)
     marks: dict[str, Mark] = {}
     for item in manifest.scope:
         if item.id in marks:
@@ -29,19 +29,14 @@ def check(manifest: Manifest) -> Iterator[Problem]:
                 message = f"There is no batch `{name}`."
                 yield Problem("M006", message, item.mark, hint=nearest(name, batches))
         for what, names, known in (
-            ("statement about", item.statements, named),
-            ("gate", item.gates, CODES),
-            ("pin", item.lines, manifest.upstream.pins),
+            ("statement about", item.statements, sorted(named)),
+            ("gate", item.gates, sorted(CODES)),
+            ("pin", item.lines, sorted(manifest.upstream.pins)),
         ):
-            yield from _unknown(item, what, names, known)
-
-
-def _unknown(item: Item, what: str, names: Iterable[str], known: Iterable[str]) -> Iterator[Problem]:
-    known = sorted(known)
-    for name in names:
-        if name not in known:
-            message = f"The item `{item.id}` names the {what} `{name}`, which does not exist."
-            yield Problem("M012", message, item.mark, hint=nearest(name, known))
+            for name in names:
+                if name not in known:
+                    message = f"The item `{item.id}` names the {what} `{name}`, which does not exist."
+                    yield Problem("M012", message, item.mark, hint=nearest(name, known))
 
 
 def statements(manifest: Manifest) -> dict[str, tuple[str, str]]:
@@ -56,24 +51,28 @@ def statements(manifest: Manifest) -> dict[str, tuple[str, str]]:
         "roots.modules": (BASE, f"{len(manifest.roots.modules)} roots"),
     }
     for batch in manifest.batches:
-        for word in batch.words:
-            statements.setdefault(f"word:{word.text}", (batch.id, f"whatever is named `{word.text}` leaves"))
-        for fact in batch.facts:
-            call = "()" if fact.kind == "predicate" else ""
-            statements.setdefault(fact.name, (batch.id, f"`{fact.name}{call}` is {fact.value}"))
-        for option in batch.options:
-            for value in option.values:
-                statements.setdefault(f"value:{value}", (batch.id, f"the value `{value}` never occurs"))
-        for absent in batch.absent:
-            statements.setdefault(absent.name, (batch.id, f"`{absent.name}` is absent"))
-        for edit in batch.edits:
-            statements.setdefault(edit.target, (batch.id, f"{edit.kind.replace('-', ' ')} `{edit.target}`"))
-        for file in batch.files:
-            statements.setdefault(file.path, (batch.id, f"our own `{file.path}`"))
-        for toml in batch.toml:
-            statements.setdefault(f"{toml.file}:{toml.key}", (batch.id, f"{toml.op} `{toml.key}`"))
-        for anchored in batch.anchored:
-            statements.setdefault(anchored.file, (batch.id, f"edits of `{anchored.file}`"))
-        for rule in (r for r in batch.rules if r.batch != BASE):
-            statements.setdefault(rule.pattern, (batch.id, f"{rule.verdict} `{rule.pattern}`"))
+        for subject, said in _said(batch):
+            statements.setdefault(subject, (batch.id, said))
     return statements
+
+
+def _said(batch: Batch) -> Iterator[tuple[str, str]]:
+    for word in batch.words:
+        yield f"word:{word.text}", f"whatever is named `{word.text}` leaves"
+    for fact in batch.facts:
+        yield fact.name, f"`{fact.name}{'()' if fact.kind == 'predicate' else ''}` is {fact.value}"
+    for value in (value for option in batch.options for value in option.values):
+        yield f"value:{value}", f"the value `{value}` never occurs"
+    for absent in batch.absent:
+        yield absent.name, f"`{absent.name}` is absent"
+    for edit in batch.edits:
+        yield edit.target, f"{edit.kind.replace('-', ' ')} `{edit.target}`"
+    for file in batch.files:
+        yield file.path, f"our own `{file.path}`"
+    for toml in batch.toml:
+        yield f"{toml.file}:{toml.key}", f"{toml.op} `{toml.key}`"
+    for anchored in batch.anchored:
+        yield anchored.file, f"edits of `{anchored.file}`"
+    for rule in batch.rules:
+        if rule.batch != BASE:
+            yield rule.pattern, f"{rule.verdict} `{rule.pattern}`"

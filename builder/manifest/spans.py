@@ -67,15 +67,15 @@ def check(manifest: Manifest) -> Iterator[Problem]:
         if statement.optional and statement.span:
             message = f"`{statement.subject}` has both a reason under `optional` and a range of versions."
             yield Problem("M013", message, statement.mark, hint="remove one of them")
-        elif statement.optional and _HISTORY.search(statement.optional) and not _of_all(statement):
+        # the reason of an exception from every guarantee, which may excuse nothing anywhere, is its `why`
+        elif (
+            statement.optional
+            and _HISTORY.search(statement.optional)
+            and getattr(statement, "why", None) != statement.optional
+        ):
             message = f"The reason `{statement.optional}` of `{statement.subject}` is about versions."
             hint = "write `since: VERSION` or `until: VERSION`; or nothing, for what a release lacks"
             yield Problem("M013", message, statement.mark, hint=hint)
-
-
-def _of_all(statement: Statement) -> bool:
-    """Is the reason that of an exception from every guarantee, which may excuse nothing anywhere?"""
-    return getattr(statement, "why", None) == statement.optional
 
 
 def _span(statement: Statement, versions: Mapping[str, Version | None]) -> Iterator[Problem]:

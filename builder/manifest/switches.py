@@ -84,20 +84,19 @@ def without(manifest: Manifest, ids: Iterable[str]) -> Manifest:
 def check(manifest: Manifest) -> Iterator[Problem]:
     """M014 for batches that need or follow themselves, directly or in a circle; M006 for a statement that
     names no batch under `without`, M011 for one that names its own."""
-    batches = {batch.id: batch for batch in manifest.batches}
     for key in ("needs", "follows"):
+        related = {batch.id: dict(getattr(batch, key)) for batch in manifest.batches}
         seen: set[frozenset[str]] = set()
-        for batch in manifest.batches:
-            circle = _circle(batch.id, key, batches)
+        for batch, marks in related.items():
+            circle = _circle(batch, related)
             if circle and frozenset(circle) not in seen:
                 seen.add(frozenset(circle))
-                mark = dict(_related(batch, key))[circle[1]]
                 names = " -> ".join(f"`{name}`" for name in circle)
-                message = f"The batch `{batch.id}` {key} itself."
-                if len(circle) > 2:
-                    message = f"The batch `{batch.id}` {key} itself in a circle: {names}."
-                yield Problem("M014", message, mark, hint=f"remove one of the names under `{key}`")
-    known = [name for name in batches if name != BASE]
+                around = f" in a circle: {names}" if len(circle) > 2 else ""
+                message = f"The batch `{batch}` {key} itself{around}."
+                hint = f"remove one of the names under `{key}`"
+                yield Problem("M014", message, marks[circle[1]], hint=hint)
+    known = [batch.id for batch in manifest.batches if batch.id != BASE]
     for statement in {one.mark: one for one in stated(manifest)}.values():
         for name in statement.span.without:
             if name not in known:
@@ -108,17 +107,13 @@ def check(manifest: Manifest) -> Iterator[Problem]:
                 yield Problem("M011", message, statement.mark, hint="move it to another batch, or delete it")
 
 
-def _related(batch: Batch, key: str) -> tuple[tuple[str, Mark], ...]:
-    return batch.needs if key == "needs" else batch.follows
-
-
-def _circle(start: str, key: str, batches: Mapping[str, Batch]) -> tuple[str, ...]:
+def _circle(start: str, related: Mapping[str, Mapping[str, Mark]]) -> tuple[str, ...]:
     """A shortest way from a batch over others back to it; () if there is none."""
     ways: list[tuple[str, ...]] = [(start,)]
     seen: set[str] = set()
     while ways:
         way = ways.pop(0)
-        for name, _ in _related(batches[way[-1]], key) if way[-1] in batches else ():
+        for name in related.get(way[-1], ()):
             if name == start:
                 return (*way, name)
             if name not in seen:

@@ -100,24 +100,20 @@ def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) 
     `within` names the folders that this upstream has at all (`python` for a source distribution): a
     rule that can only match elsewhere may match nothing. Problems are collected, never raised.
     """
-    paths = list(tree)
+    paths = sorted(tree)
     index = Paths(paths)
     rules = tuple(rule for batch in manifest.batches for rule in batch.rules)
     models, missing = _model_rules(manifest, index)
     rules += models  # last, so that nothing overrides them
     patterns = PatternSet([rule.pattern for rule in rules])
-    unstated = _Unstated(manifest)
+    matched = {path: tuple(patterns.matching(path)) for path in paths}
+    implied = _implied(manifest)
     decisions: dict[str, Decision] = {}
-    matched: dict[str, tuple[int, ...]] = {}
-    for path in sorted(paths):
-        indices = patterns.matching(path)
-        matched[path] = tuple(indices)
-        if indices:
-            rule = rules[indices[-1]]
+    for path, indices in matched.items():
+        rule = rules[indices[-1]] if indices else implied(path)
+        if rule is not None:
             decisions[path] = Decision(path, rule.verdict, rule)
-        elif implied := unstated.rule(path):
-            decisions[path] = Decision(path, implied.verdict, implied)
-    open_paths = [path for path in sorted(paths) if path not in decisions]
+    open_paths = [path for path in paths if path not in decisions]
     groups = unclassified(open_paths, {p: d.rule for p, d in decisions.items()})
     problems = [
         *missing,
@@ -134,26 +130,22 @@ def reach_rule(manifest: Manifest) -> Rule:
     return Rule("a root reaches it", "reach", BASE, mark=manifest.mark("roots"))
 
 
-class _Unstated:
+def _implied(manifest: Manifest) -> Callable[[str], Rule | None]:
     """The implicit rule for a path that no rule matches."""
+    folders = tuple(folder.rstrip("/") + "/" for folder in manifest.packages.values())
+    back = PatternSet([rule.pattern for rule in manifest.given_back])
+    reach = reach_rule(manifest)
+    follow = Rule("it follows the modules beside it", "follow", BASE, mark=reach.mark)
 
-    def __init__(self, manifest: Manifest) -> None:
-        self._packages = manifest.packages
-        self._folders = tuple(folder.rstrip("/") + "/" for folder in manifest.packages.values())
-        self._given_back = manifest.given_back
-        self._patterns = PatternSet([rule.pattern for rule in manifest.given_back])
-        roots = manifest.mark("roots")
-        self._reach = reach_rule(manifest)
-        self._follow = Rule("it follows the modules beside it", "follow", BASE, mark=roots)
-
-    def rule(self, path: str) -> Rule | None:
-        if path.startswith(self._folders):
-            return self._reach if module_of(path, self._packages) else self._follow
-        back = self._patterns.matching(path)
-        if back:
-            rule = self._given_back[back[-1]]
+    def implied(path: str) -> Rule | None:
+        if path.startswith(folders):
+            return reach if module_of(path, manifest.packages) else follow
+        if indices := back.matching(path):
+            rule = manifest.given_back[indices[-1]]
             return Rule(rule.pattern, "keep", BASE, mark=rule.mark)
         return None
+
+    return implied
 
 
 def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], list[Problem]]:
@@ -190,9 +182,8 @@ def _unmatched(
     for number, rule in enumerate(rules):
         if number in used or rule.optional or not can_match(rule.pattern, within):
             continue
-        message = (
-            f"`{rule.verdict}: {rule.pattern}` (batch {rule.batch}) matches no path of the upstream tree."
-        )
+        stated = f"`{rule.verdict}: {rule.pattern}` (batch {rule.batch})"
+        message = f"{stated} matches no path of the upstream tree."
         yield Problem("R001", message, rule.mark, hint=index.nearest(rule.pattern))
 
 

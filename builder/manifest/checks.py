@@ -26,7 +26,7 @@ def ids(manifest: Manifest) -> Iterator[Problem]:
 
 
 def pruned(manifest: Manifest) -> Iterator[Problem]:
-    """M011: a batch prunes models, which is the business of `roots.models`; one by its name it may."""
+    """M011: a batch prunes models, about which `roots.models` decides; a model by its name it may."""
     package = manifest.roots.model_package
     top, _, rest = package.partition(".")
     names = [manifest.packages.get(top, top).rstrip("/"), rest.replace(".", "/")]
@@ -105,8 +105,8 @@ def contradictions(manifest: Manifest) -> Iterator[Problem]:
 
 
 def _claims(manifest: Manifest) -> Iterator[tuple[tuple[str, ...], object, str, str, Mark]]:
-    """What statements are about, what must be the same in all that are about it, how a message names the
-    statement and how another one that it contradicts, and its place."""
+    """Yield for each statement its subject, what all statements about the subject must agree on, its name in
+    a message, its name where another statement contradicts it, and its place."""
     for batch in manifest.batches:
         for rule in batch.rules:
             said = f"`{rule.verdict}: {rule.pattern}`"

@@ -18,9 +18,9 @@ def of_statements(
 ) -> str:
     """sha256 over the statements of the manifest and its parts, and the bytes of its overlays.
 
-    Comments, layout and the order of mappings do not count. The order of lists does: of the rules that
-    match a path the last one decides. Every key counts, even `why`. Items of docs/scope.yaml do not: they
-    decide nothing. Of the named scopes that of this name counts alone; batches that are `off` in it do not.
+    Comments, layout and the order of mappings do not count. The order of lists does: the last rule that
+    matches a path decides. Every key counts, even `why`. Items of docs/scope.yaml do not: they decide
+    nothing. Of the named scopes only the one of this name counts; batches that are `off` in it do not.
     """
     files = {"manifest": documents.manifest}
     for name, some in documents.parts.items():

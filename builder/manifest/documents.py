@@ -19,7 +19,7 @@ _PART = re.compile(r"overlays/([^/]+)/(facts|edits)\.yaml")
 
 
 def facts_file(batch: str) -> str:
-    """The file of what a batch states about upstream; of `base`, what the top of the manifest states."""
+    """The file of the facts of a batch; the facts of `base` belong to the top of the manifest."""
     return f"overlays/{batch}/facts.yaml"
 
 
@@ -30,9 +30,9 @@ def is_part(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """A manifest's files.
+    """The files of a manifest.
 
-    `parts`: batch id -> its files below overlays/, facts before edits; what `base` has belongs to the top of
+    `parts`: batch id -> its files below overlays/, facts before edits; those of `base` belong to the top of
     the manifest.
     """
 
@@ -83,7 +83,7 @@ class Documents:
         ]
 
     def problems(self, schema: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems of files that do not fit their part of the schema, or add to what does not exist."""
+        """The problems of files that do not fit their part of the schema, or add to what does not exist."""
         for file, part, elsewhere in self._kinds(schema):
             if file.data is not None:
                 yield from validate(file, schema, part, elsewhere)
@@ -91,7 +91,7 @@ class Documents:
             yield from self._additions()
 
     def _kinds(self, schema: Mapping[str, Any]) -> Iterator[tuple[Node, Mapping[str, Any], Elsewhere]]:
-        """Each file, the part of the schema that it must fit, and the keys that belong into other files."""
+        """Yield each file with its part of the schema and the keys that belong in other files."""
         definitions, file = schema.get("definitions", {}), self.manifest.mark.file
 
         def keys(part: Mapping[str, Any], name: str = "") -> set[str]:
@@ -119,7 +119,7 @@ class Documents:
             yield self.scope, definitions.get("scope", {}), {}
 
     def _additions(self) -> Iterator[Problem]:
-        """M009 for parts of no batch; M012 for a pattern that only the facts of the top name."""
+        """M009 for parts of no batch; M012 for a kernel or a pattern that only the facts of the top name."""
         for part in self.strays:
             file = part.mark.file
             name = file.split("/")[1]

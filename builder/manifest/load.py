@@ -26,15 +26,15 @@ MAX_OVERLAY_BYTES = 16_000_000
 
 
 def load_default(path: Path) -> Manifest:
-    """The manifest at `path` in the default scope, without what other scopes add. Raises BuildError."""
+    """Load the manifest at `path` in the default scope, without what other scopes add. Raises BuildError."""
     return named_scopes.choose(load(path), DEFAULT_SCOPE)
 
 
 def load(path: Path) -> Manifest:
-    """The manifest at `path`, with overlays/ and docs/scope.yaml beside it, in no scope yet.
+    """Load the manifest at `path`, with overlays/ and docs/scope.yaml beside it, in no scope yet.
 
     Marks name the file by its last component, so that nothing depends on where it lies.
-    Raises BuildError with every problem there is.
+    Raises BuildError with all problems.
     """
     try:
         with path.open("rb") as stream:
@@ -63,11 +63,11 @@ def parse(
     others: Mapping[str, str] | None = None,
     scope: bytes | None = None,
 ) -> Manifest:
-    """The manifest that `data` states, with its parts.
+    """Parse the manifest in `data` with its parts.
 
     `overlays` maps paths (`overlays/...`) to contents, the parts of the manifest among them included;
-    `others` names what lies there and is not a regular file, with what it is; `scope` is docs/scope.yaml.
-    Raises BuildError with every problem there is.
+    `others` maps the other paths there to what they are instead; `scope` is docs/scope.yaml.
+    Raises BuildError with all problems.
     """
     others = others or {}
     documents = read_all(data, file, overlays, scope)
@@ -100,7 +100,7 @@ def parse(
     parts |= {SCOPE: scope} if scope is not None else {}
     texts = {path: part.decode("utf-8-sig") for path, part in {file: data, **parts}.items()}
 
-    def said(scope: str) -> str:
+    def digest(scope: str) -> str:
         off = named_scopes.only_elsewhere(manifest, scope)
         return digests.of_statements(documents, used, scope, off)
 
@@ -109,13 +109,13 @@ def parse(
         texts=texts,
         overlays=used,
         digest=digests.of_files(data, {**used, **parts}),
-        statements=said(DEFAULT_SCOPE),
-        scope_statements={name: said(name) for name in manifest.scopes},
+        statements=digest(DEFAULT_SCOPE),
+        scope_statements={name: digest(name) for name in manifest.scopes},
     )
 
 
 def read_texts(path: Path) -> dict[str, str]:
-    """The text of each readable file of the manifest, valid or not, for excerpts."""
+    """Return the text of each readable file of the manifest, valid or not, for excerpts."""
     files, _ = read_overlays(path.parent)
     parts = {name: data for name, data in files.items() if is_part(name)}
     if isinstance(scope := read_scope(path.parent), bytes):
@@ -126,7 +126,7 @@ def read_texts(path: Path) -> dict[str, str]:
 
 
 def read_schema(root: Path) -> Mapping[str, Any]:
-    """The schema beside the manifest, or else the one of the builder's own checkout or installation."""
+    """Return the schema beside the manifest, or the one of the builder's own checkout or installation."""
     own = Path(__file__).resolve().parents[2]
     for folder in (root, own, Path(sys.prefix) / "share" / PROGRAM):
         try:
@@ -142,7 +142,7 @@ def read_schema(root: Path) -> Mapping[str, Any]:
 
 
 def read_scope(root: Path) -> bytes | str | None:
-    """docs/scope.yaml beside the manifest, or what it is instead of a regular file; None if it is missing."""
+    """Return docs/scope.yaml beside the manifest, or what it is instead of a file; None if it is missing."""
     folder = root / SCOPE.rpartition("/")[0]
     try:
         with os.scandir(folder) as listing:
@@ -155,7 +155,7 @@ def read_scope(root: Path) -> bytes | str | None:
 
 
 def read_overlays(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The regular files below overlays/, and the other paths there, with what they are.
+    """Return the regular files below overlays/, and the other paths there with what they are.
 
     Links are not followed, and only regular files are opened.
     """
@@ -188,7 +188,7 @@ def read_overlays(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
 
 
 def _content(entry: os.DirEntry[str]) -> bytes | str:
-    """The bytes of a regular file, or a description of what the path is instead."""
+    """Return the bytes of a regular file, or a description of what the path is instead."""
     try:
         mode = entry.stat(follow_symlinks=False).st_mode
         if not stat.S_ISREG(mode):

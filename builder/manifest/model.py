@@ -13,7 +13,7 @@ from builder.errors import Mark
 from builder.manifest import values
 from builder.manifest.statements import Batch, Note, Rule, Statement, TomlEdit
 
-#: The scope that no name has to be given for: the manifest as it stands.
+#: The name of the scope that is the manifest as it stands.
 DEFAULT_SCOPE = "default"
 
 
@@ -73,8 +73,8 @@ class Upstream:
 class DynamicEdge(Statement):
     """An import that no statement shows: `source` loads every module that `target` matches.
 
-    `of_kept_models`: it loads them for the models that they import, so it requires none that imports no
-    model that stays.
+    `of_kept_models`: it loads them for the models that they import, so it does not require a module
+    that imports no kept model.
     """
 
     about = "source"
@@ -117,7 +117,7 @@ class Roots:
 class AbsentText:
     """A guarantee: the regular expression matches nowhere in these paths, but for the exceptions.
 
-    `batches` make it hold: with one of them switched off, it is not asked for.
+    `batches` make it hold: with one of them switched off, it is not checked.
     """
 
     pattern: Annotated[str, values.regex]
@@ -156,7 +156,7 @@ class Guarantees:
 
 @dataclass(frozen=True, slots=True)
 class WheelRule(Statement):
-    """Members of the published kernel wheel that leave: a path pattern, and why.
+    """Members of the published kernel wheel that are removed: a path pattern, and why.
 
     With `batch` the rule is part of that decision: with the batch switched off, so is the rule.
     """
@@ -170,19 +170,19 @@ class WheelRule(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Architecture(Statement):
-    """A folder of the kernel wheel with the code of one architecture (`sm90`), which stays."""
+    """A kept folder of the kernel wheel with the code of one architecture (`sm90`)."""
 
     name: Annotated[str, Note.ALONE, Note.PLACE]
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """How the published kernel wheel is repacked. `distributions`: the names that it may have."""
+    """How the published kernel wheel is repacked. `distributions`: its possible names."""
 
     distributions: tuple[str, ...]
     mark: Mark
     remove: tuple[WheelRule, ...] = ()
-    architectures: Annotated[tuple[Architecture, ...], "architectures.keep"] = ()  # none given: all stay
+    architectures: Annotated[tuple[Architecture, ...], "architectures.keep"] = ()  # empty: all stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +211,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class NamedScope:
-    """A variant of the distribution: what it has that the default scope leaves out, or the other way round.
+    """A variant of the distribution: what it adds to the default scope, or removes from it.
 
     `without`: batches that are off. `only_here`: batches that are on in this scope alone. `models`: kept
-    beside those of the roots. `architectures`: those that the kernel wheel keeps; none for all that the
-    manifest keeps. `pins`: where the variant is proven.
+    beside those of the roots. `architectures`: those that the kernel wheel keeps; empty for all that
+    the manifest keeps. `pins`: where the variant is proven.
     """
 
     name: str
@@ -248,11 +248,11 @@ class Manifest:
     guarantees: Guarantees = field(default_factory=Guarantees)
     texts: Mapping[str, str] = field(default_factory=dict)  # file -> text, of manifest.yaml and its parts
     marks: Mapping[tuple[str | int, ...], Mark] = field(default_factory=dict)  # path in `file` -> its place
-    # where dead definitions leave
+    # the paths in which dead definitions are removed
     prune_symbols: Annotated[tuple[Rule, ...], {"prune_symbols": {"verdict": "keep"}}] = ()
     digest: str = ""  # sha256 of all texts and overlays in use, batches that are off included
-    statements: str = ""  # the same of what they say in this scope, so that comments and layout do not count
-    scope_statements: Mapping[str, str] = field(default_factory=dict)  # named scope -> what they say in it
+    statements: str = ""  # the same of the statements in this scope, without comments and layout
+    scope_statements: Mapping[str, str] = field(default_factory=dict)  # named scope -> the same in it
     overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
     kernel: Kernel | None = None
     # files that are opened only by their names
@@ -278,11 +278,11 @@ class Manifest:
         return self.texts.get(self.file, "")
 
     def mark(self, *path: str | int) -> Mark:
-        """Where the value at this path of manifest.yaml stands: `mark("roots", "modules", 0)`."""
+        """Return the place of the value at this path of manifest.yaml: `mark("roots", "modules", 0)`."""
         return self.marks.get(path) or (self.mark(*path[:-1]) if path else Mark(self.file))
 
     def model_mark(self, model: str) -> Mark:
-        """Where it stands that a model is kept."""
+        """Return the place that keeps a model."""
         scope = self.named_scope
         if scope is not None and model in scope.models:
             return self.mark("scopes", scope.name, "models", scope.models.index(model))

@@ -43,14 +43,14 @@ def check(manifest: Manifest) -> Iterator[Problem]:
 
 
 def only_elsewhere(manifest: Manifest, name: str) -> list[str]:
-    """The batches that are on in other scopes alone, sorted."""
+    """Return the batches that are on only in other scopes, sorted."""
     scope = manifest.scopes.get(name)
     others = {batch for other in manifest.scopes.values() for batch in other.only_here}
     return sorted(others.difference(scope.only_here if scope is not None else ()))
 
 
 def choose(manifest: Manifest, name: str) -> Manifest:
-    """The manifest in a scope: `default`, or one that it names. Raises BuildError M015 for another.
+    """Return the manifest in a scope: `default`, or one that it names. Raises BuildError M015 for another.
 
     Batches that other scopes name under `with` are off.
     """
@@ -69,5 +69,5 @@ def choose(manifest: Manifest, name: str) -> Manifest:
     if kernel is not None and scope.architectures:
         staying = tuple(a for a in kernel.architectures if a.name in scope.architectures)
         kernel = replace(kernel, architectures=staying)
-    said = manifest.scope_statements.get(name, manifest.statements)
-    return replace(chosen, roots=roots, kernel=kernel, scope_name=name, statements=said)
+    statements = manifest.scope_statements.get(name, manifest.statements)
+    return replace(chosen, roots=roots, kernel=kernel, scope_name=name, statements=statements)

@@ -64,13 +64,13 @@ class Node:
     # -- its parts
 
     def walk(self, path: Path = ()) -> Iterator[tuple[Path, Node]]:
-        """This value and all below it, in the order of the file, with their paths."""
+        """Yield this value and all below it, in the order of the file, with their paths."""
         yield path, self
         for part in self.parts:
             yield from part.walk((*path, part.key))
 
     def nearest(self, path: Iterable[str | int]) -> Node:
-        """The value at `path`, or its nearest known ancestor."""
+        """Return the value at `path`, or its nearest known ancestor."""
         node = self
         for step in path:
             part = next((one for one in node.parts if one.key == step), None)
@@ -83,7 +83,7 @@ class Node:
         return any(part.key == key for part in self.parts)
 
     def at(self, key: str) -> Node:
-        """The value of `key`, with what other documents add to it; nothing when there is none."""
+        """Return the value of `key`, with what other documents add to it; an empty value if there is none."""
         first, *others = [part for part in self.parts if part.key == key] or [self._nothing(key)]
         return first.with_others(others)
 
@@ -91,57 +91,57 @@ class Node:
         return Node(None, self.mark, self.mark, self.findings, key)
 
     def below(self, path: str) -> Node:
-        """The value at a path of keys, `a.b`."""
+        """Return the value at a path of keys, `a.b`."""
         return reduce(Node.at, path.split("."), self)
 
     def only(self, *keys: str) -> Node:
-        """This mapping with these keys alone."""
+        """Return this mapping with these keys alone."""
         return replace(self, parts=[part for part in self.parts if part.key in keys])
 
     def one(self, key: str) -> Node:
-        """The text that this value is, or the value of its `key`."""
+        """Return the value of `key` if this is a mapping, else this value itself."""
         return self.at(key) if isinstance(self.data, dict) else self
 
     def with_others(self, others: Iterable[Node]) -> Node:
-        """This value, and what these add to it: their items and entries follow its own."""
+        """Return this value with the items and entries of others after its own."""
         more = [part for other in others for part in other.parts]
         return replace(self, parts=[*self.parts, *more]) if more else self
 
     def items(self, key: str) -> list[Node]:
-        """The items of the list under `key`."""
+        """Return the items of the list under `key`."""
         return self.at(key).each()
 
     def each(self) -> list[Node]:
-        """The items of this list."""
+        """Return the items of this list."""
         return [part for part in self.parts if isinstance(part.key, int)]
 
     def several(self) -> list[Node]:
-        """The items of this list, or this value itself where it has none."""
+        """Return the items of this list, or this value itself if it has none."""
         return self.each() or [self]
 
     def entries(self) -> Iterator[tuple[str, Node]]:
-        """The entries of this mapping, in the order of the file."""
+        """Return the entries of this mapping, in the order of the file."""
         return ((part.key, part) for part in self.parts if isinstance(part.key, str))
 
-    # -- what it states
+    # -- its content
 
     def text(self, key: str) -> str:
-        """The text under `key`; empty when there is none."""
+        """Return the text under `key`; empty if there is none."""
         return self.at(key).word()
 
     def word(self) -> str:
-        """This value if it is text, else nothing."""
+        """Return this value if it is text, else an empty text."""
         return self.data if isinstance(self.data, str) else ""
 
     def optional(self) -> str | None:
         return self.data if isinstance(self.data, str) else None
 
     def texts(self) -> tuple[str, ...]:
-        """The texts of this list."""
+        """Return the texts of this list."""
         return tuple(item.data for item in self.each() if isinstance(item.data, str))
 
     def words(self) -> tuple[str, ...]:
-        """The texts of this list, or the one that this value is."""
+        """Return the texts of this list, or this value if it is a text."""
         return tuple(filter(None, (one.word() for one in self.several())))
 
     def mapping(self) -> dict[str, str]:
@@ -163,7 +163,7 @@ class Node:
 
 
 def read(data: bytes, file: str, findings: Findings) -> Node:
-    """The document in `data`; never raises for bad input, which `findings` get to know."""
+    """Read the document in `data`; bad input never raises, its problems are added to `findings`."""
     import yaml
 
     nothing = Node(None, Mark(file), Mark(file), findings)
@@ -184,14 +184,14 @@ def read(data: bytes, file: str, findings: Findings) -> Node:
 
 
 def scalar(text: str) -> bool | int | str | None:
-    """The value of a plain scalar."""
+    """Return the value of a plain scalar."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     return int(text) if _INTEGER.fullmatch(text) else text
 
 
 def real(text: str) -> float | None:
-    """The value of a plain scalar with a point or an exponent; it may be infinite or not a number."""
+    """Return the value of a plain scalar with a point or an exponent; it may be infinite or not a number."""
     if _REAL.fullmatch(text):
         return float(text)
     return float(text.replace(".", "", 1)) if _NOT_FINITE.fullmatch(text) else None
@@ -233,7 +233,7 @@ class _Reader:
         self._count = 0
 
     def root(self) -> Node | None:
-        """The first document of the stream, if there is one."""
+        """Read the first document of the stream, if there is one."""
         next(self._events)  # the stream starts
         if self._document_start() is None:
             return None
@@ -244,7 +244,7 @@ class _Reader:
         return root
 
     def _document_start(self) -> Any:
-        """The event with which another document starts; None at the end of the stream."""
+        """Return the event that starts the next document; None at the end of the stream."""
         event = next(self._events)
         if type(event).__name__ != "DocumentStartEvent":
             return None
@@ -253,8 +253,7 @@ class _Reader:
         return event
 
     def _next(self) -> Any:
-        """The next event; those that start a value are counted, and refused where they are an alias, or have
-        an anchor or a tag."""
+        """Return the next event. It is counted if it starts a value; an alias, anchor or tag is a problem."""
         event = next(self._events)
         kind = type(event).__name__
         if kind.endswith("EndEvent"):
@@ -272,7 +271,7 @@ class _Reader:
         return event
 
     def _value(self, event: Any, key_mark: Mark | None, key: str | int, depth: int) -> Node:
-        """The value that starts with an event, inside `depth` collections."""
+        """Read the value that starts with an event, inside `depth` collections."""
         kind, mark = type(event).__name__, self._mark(event)
         at = (mark, key_mark or mark, self._findings, key)
         if kind == "AliasEvent":
@@ -291,7 +290,7 @@ class _Reader:
         return Node([part.data for part in items], *at, items)
 
     def _entries(self, depth: int) -> Iterator[Node]:
-        """The entries of a mapping; the value of a key that is refused is read for its problems alone."""
+        """Read the entries of a mapping; the value of a refused key is read for its problems alone."""
         lines: dict[str, int] = {}
         while (kind := type(event := self._next()).__name__) != "MappingEndEvent":
             mark, refused = self._mark(event), True

@@ -15,14 +15,14 @@ _EVERYTHING = re.compile(r"(\*\*?/)*\*\*?/?")
 
 
 def path_fault(path: str) -> str | None:
-    """What is wrong with a path inside the tree, as a predicate of a sentence; None if it is valid."""
+    """Return the fault of a path inside the tree as the predicate of a sentence; None for a valid path."""
     if path.endswith("/"):
         return "ends with a slash"
     return _fault(path)
 
 
 def pattern_fault(pattern: str) -> str | None:
-    """What is wrong with a path pattern, as a predicate of a sentence; None if it is valid.
+    """Return the fault of a path pattern as the predicate of a sentence; None for a valid pattern.
 
     A leading slash is allowed before a single name, where it is the only way to say "at the root".
     """
@@ -91,7 +91,7 @@ def _name_fault(name: str) -> str | None:
 
 
 def _class_fault(pattern: str) -> str | None:
-    """Bracket expressions are the one part of a pattern that can be wrong in itself."""
+    """Return the fault of the bracket expressions of a pattern; None if all are valid."""
     for match in re.finditer(r"\[[!^]?(\]?[^\]]*)\]", pattern):
         if re.search(r"[\[&|~:=]|--|/", match[1]):
             return f"has the bracket expression `{match[0]}`, which is not plain"

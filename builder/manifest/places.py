@@ -1,7 +1,7 @@
-"""Where a manifest states things and why, apart from what it states.
+"""Separates the places and reasons of a manifest's statements from the statements themselves.
 
-Two manifests that state the same in the same order, with other comments, layout or reasons, decide the same.
-What one of them came to is then true of the other, with its own places and reasons.
+Manifests with the same statements in the same order decide the same, whatever their comments, layout or
+reasons: the outcome of one is then that of the other, with the other's places and reasons.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ FROM_TEXT = frozenset(["texts", "digest", "statements", "marks", "overlays"])
 class Places:
     """`marks`: all places, sorted. `whys`: the reason of the statement at each place that has one.
 
-    `stated` is a digest of everything else: of what is stated, and of which statements share a place and in
-    which order the places come. With the same digest, the place of the same number has the same statement.
-    `reasons` is a digest of the reasons too.
+    `stated` is a digest of everything else: of the statements, which of them share a place, and the order of
+    the places. With the same digest, the place of the same number has the same statement.
+    `reasons` is a digest that includes the reasons.
     """
 
     marks: tuple[Mark, ...]
@@ -37,7 +37,7 @@ class Places:
 
 
 def places(manifest: Manifest) -> Places:
-    """The places of a manifest and of its parts."""
+    """Return the places of a manifest and of its parts."""
     values = {
         field.name: getattr(manifest, field.name)
         for field in dataclasses.fields(manifest)
@@ -46,7 +46,7 @@ def places(manifest: Manifest) -> Places:
     quoted = any(file.tables for batch in manifest.batches for file in batch.files)
     stating: dict[Mark, int] = defaultdict(int)
     _plain(values, stating, {}, quoted)  # for the places alone
-    # what lies at no place of a file is at the file itself
+    # a value without a place of its own is at the file itself
     every = {*manifest.marks.values(), Mark(manifest.file), *stating}
     marks = tuple(sorted(every, key=lambda mark: (mark.file, mark.line, mark.column)))
     numbers = {mark: number for number, mark in enumerate(marks)}
@@ -66,11 +66,11 @@ def _digest(value: object) -> str:
 
 
 def _plain(value: Any, numbers: Mapping[Mark, int], whys: dict[Mark, str], quoted: bool) -> Any:
-    """A value with numbers for places, and without the reasons, which `whys` receives.
+    """Return a value with numbers for places, and without the reasons, which `whys` receives.
 
-    `quoted`: the output quotes the reasons of batches in its tables, so they are part of what is stated.
+    `quoted`: the output quotes the reasons of batches in its tables, so they are part of the statement.
 
-    Equal ones have the same `repr`. A reason that is not the only one at its place is part of what is stated.
+    Equal values have the same `repr`. A second reason at one place is part of the statement.
     """
     if isinstance(value, Mark):
         return "mark", numbers[value]

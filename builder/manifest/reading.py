@@ -1,4 +1,7 @@
-"""Reads documents as the manifest's dataclasses, by the tables that these are; never fails (see `Node`)."""
+"""Reads the manifest's dataclasses from documents; the annotations of their fields are the tables.
+
+It never fails (see `Node`).
+"""
 
 from __future__ import annotations
 
@@ -64,8 +67,8 @@ _WHOLE: Mapping[Any, _Read] = {Mark: lambda item: item.mark, Span: lambda item: 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A field of a table. `value`: what it holds for an item of a batch; `key`, `how`: where in the item that
-    stands, and how it is read."""
+    """A field of a table. `value`: its value for an item of a batch; `key`, `how`: where the value stands in
+    the item, and how it is read."""
 
     key: Callable[[Node], str]
     how: _Read
@@ -75,7 +78,7 @@ class _Column:
 
 @cache
 def _table(kind: type) -> Mapping[str, _Column]:
-    """The columns of a class by its fields, from their annotations."""
+    """Return the columns of a class by its fields, from their annotations."""
     types, hints = get_type_hints(kind), get_type_hints(kind, include_extras=True)
     notes = {name: hint.__metadata__ if get_origin(hint) is Annotated else () for name, hint in hints.items()}
     verbs = next((get_args(types[name]) for name in types if Note.VERB in notes[name]), ())
@@ -119,7 +122,10 @@ def _by_type(of: Any) -> _Read:
 
 
 def _items(of: Any, lists: Mapping[str, Mapping[str, Any]]) -> _Value | None:
-    """How lists of statements are read, of each of which all have something; None for another type."""
+    """Return how lists of statements are read that share fields; None for another type.
+
+    `lists`: key of a list -> the fields that its statements share.
+    """
     kind = get_args(of)[0] if get_origin(of) is tuple else None
     if get_origin(kind) is not None or not isinstance(kind, type) or not issubclass(kind, Statement):
         return None  # before Python 3.11, `tuple[str]` is a `type`, too
@@ -134,9 +140,9 @@ def _items(of: Any, lists: Mapping[str, Mapping[str, Any]]) -> _Value | None:
 
 
 def read(kind: type[_Kind], item: Node, batch: Mapping[str, str] = _NO_BATCH, /, **given: Any) -> _Kind:
-    """The dataclass that a mapping states; fields that are `given` are not read.
+    """Read a dataclass from a mapping; fields that are `given` are not read.
 
-    `batch`: what the statements in it take from their batch.
+    `batch`: the fields that its statements take from their batch.
     """
     table = _table(kind)  # type: ignore[arg-type]
     return kind(**{name: given[name] if name in given else table[name].value(item, batch) for name in table})
@@ -145,7 +151,7 @@ def read(kind: type[_Kind], item: Node, batch: Mapping[str, str] = _NO_BATCH, /,
 def statements(
     kind: type[_Stated], node: Node, batch: Mapping[str, str] = _NO_BATCH, /, **given: Any
 ) -> Iterator[_Stated]:
-    """The statements of a list. `batch`: the `batch` of each, and the `why` of those that state none."""
+    """Read the statements of a list. `batch`: the `batch` of each, and the `why` of those that state none."""
     about = _table(kind).get(kind.about)  # type: ignore[arg-type]
     for item in node.each():
         given |= {"mark": item.mark, **batch}
@@ -163,11 +169,11 @@ def statements(
 
 
 def manifest(documents: Documents) -> Manifest:
-    """The manifest that the documents state, as far as they can be read; without digest, texts, overlays."""
+    """Read the manifest as far as possible; digests, texts and overlays are still missing."""
     root = documents.root
     documents.findings.batches = [name for name in documents.ids if name != BASE]
     for stray in documents.strays:
-        _batch(stray)  # for what is wrong in it
+        _batch(stray)  # for its problems
     base = {"batch": BASE, "why": "No root reaches it, or the top of the manifest states it."}
     batches = (_batch(root.only("keep", "facts", "absent"), base), *map(_batch, documents.batches))
     rows = (
@@ -193,7 +199,7 @@ def manifest(documents: Documents) -> Manifest:
 
 
 def _project(node: Node, packages: Mapping[str, str]) -> Project:
-    """As stated, or as the first package tells: it has the project's name, and lies beside its pyproject.toml
+    """Read the project; by default it has the name of the first package, which lies beside its pyproject.toml
     or in `src/` there."""
     name, folder = next(iter(packages.items()), ("", ""))
     above = folder.strip("/").split("/")[: -len(name.split("."))]
@@ -206,7 +212,7 @@ def _project(node: Node, packages: Mapping[str, str]) -> Project:
 
 
 def _batch(node: Node, batch: Mapping[str, str] | None = None) -> Batch:
-    """A batch; `batch`: its id and reason, if they are not stated in the node."""
+    """Read a batch. `batch`: its id and reason, if the node does not state them."""
     batch = batch or {"batch": node.text("id"), "why": node.text("why")}
     facts, edits = tuple(_facts(node.at("facts"), batch)), tuple(_edits(node, batch))
     return read(Batch, node, batch, id=batch["batch"], why=batch["why"], facts=facts, edits=edits)
@@ -258,7 +264,7 @@ def _edits(node: Node, batch: Mapping[str, str]) -> Iterator[Edit]:
 
 def _guarantees(documents: Documents) -> Guarantees:
     own = documents.manifest.at("guarantees")
-    # these say what left by name: which of the patterns that meets depends on what left
+    # these files name what was removed, which decides which of the patterns match there
     everywhere = tuple(
         TextException(pattern(one.at("path")), None, one.text("why"), mark=one.mark, optional=one.text("why"))
         for one in own.items("except")
@@ -275,7 +281,7 @@ def _guarantees(documents: Documents) -> Guarantees:
 
 
 def _kernel(kernel: Kernel | None, batches: Iterable[Batch]) -> Kernel | None:
-    """The kernel wheel; the reason of a rule is that of its batch, if it has none of its own."""
+    """Return the kernel wheel in which a rule without a reason has that of its batch."""
     if kernel is None:
         return None
     reasons = {batch.id: batch.why for batch in batches}

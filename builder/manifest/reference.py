@@ -16,7 +16,7 @@ A manifest consists of several files in one folder:
 
 | file | content |
 | --- | --- |
-| `manifest.yaml` | what a person decides: roots, what leaves and why, scopes, guarantees |
+| `manifest.yaml` | what a person decides: roots, what is removed and why, scopes, guarantees |
 | `overlays/ID/facts.yaml` | [facts](#batch-facts) about upstream for the batch ID, with their versions |
 | `overlays/ID/edits.yaml` | the [edits](#batch-edits) of the batch ID |
 | `overlays/base/facts.yaml` | [facts](#base-facts) about upstream that hold whatever is decided |
@@ -33,23 +33,23 @@ Of the rules that match a path, the last one decides. A list with parts in sever
 the manifest's own part, then that of the batch's files. No rule removes the files of `roots.models.keep`.
 
 Inside the folders of `packages` no path needs a rule. A module stays when a root reaches it, over imports of
-any kind, declared dynamic edges and strings that name it; one that registers architectures leaves unless it
-is a kept model or one of those imports it. A data file follows the modules beside it. Rules remove modules
-that are reached, and keep modules that are not. Elsewhere a path that no rule matches stops the build,
-unless a batch that is switched off would remove it. A rule, edit, fact or overlay that matches nothing
-also stops the build of a pin; at any other upstream it is listed. If it matches only some versions of
-upstream, state `since: V` or `until: V` (both inclusive): it is applied wherever it matches, and must match
-inside the range. At a pin outside the range it must not match, which keeps the range true. Releases contain
-only `python/`; statements about anything else may match nothing there. Any other reason to match nothing
-goes under `optional`. What holds only where another batch is off says `without: BATCH`: it is withdrawn
-while that batch is on.
+any kind, declared dynamic edges and strings that name it; one that registers architectures is removed
+unless it is a kept model or one of those imports it. A data file follows the modules beside it. Rules
+remove modules that are reached, and keep modules that are not. Elsewhere a path that no rule matches stops
+the build, unless a batch that is switched off would remove it. A rule, edit, fact or overlay that matches
+nothing also stops the build of a pin; at any other upstream it is listed. If it matches only some versions
+of upstream, state `since: V` or `until: V` (both inclusive): it is applied wherever it matches, and must
+match inside the range. At a pin outside the range it must not match, which keeps the range true. Releases
+contain only `python/`; statements about anything else may match nothing there. Any other reason to match
+nothing goes under `optional`. A statement that holds only where another batch is off says `without: BATCH`:
+it is withdrawn while that batch is on.
 
 In the tables, `a.b` is the key `b` of the mapping `a`, and `a[].b` that of each mapping in the list `a`.
 """
 
 
 def markdown(schema: Mapping[str, Any]) -> str:
-    """One section a mapping: its keys, their types and what they mean."""
+    """Return the page: a section for each mapping, with its keys, their types and what they mean."""
     definitions: Mapping[str, Any] = schema.get("definitions", {})
     parts = [_HEAD, schema.get("description", ""), "", *_table(schema, schema)]
     for name, definition in definitions.items():
@@ -78,7 +78,7 @@ def _rows(part: Mapping[str, Any], schema: Mapping[str, Any], prefix: str) -> It
 
 
 def _shared(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A value that is described at another key, as described there; it has no section of its own."""
+    """Return the description of a value that refers to another key, which has no section of its own."""
     steps = str(value.get("$ref", "")).split("/")[1:]
     if not steps or (steps[0] == "definitions" and len(steps) == len(("definitions", "name"))):
         return value

@@ -36,7 +36,7 @@ def validate(
     part: Mapping[str, Any] | None = None,
     elsewhere: Elsewhere | None = None,
 ) -> list[Problem]:
-    """The problems of the document with the schema, or with this `part` of it.
+    """Return the problems of the document with the schema, or with this `part` of it.
 
     Unknown keys are M005, as are keys that belong `elsewhere`; the rest is M004.
     """
@@ -54,7 +54,7 @@ def validate(
 
 
 def _distinct(problems: list[Problem]) -> list[Problem]:
-    """The problems without duplicates, and with one M005 for each key."""
+    """Return the problems without duplicates, and with one M005 for each key."""
     kept: dict[object, Problem] = {}
     for problem in problems:
         kept.setdefault(problem.mark if problem.code == "M005" else problem, problem)
@@ -146,7 +146,7 @@ def _subject(path: Path) -> str:
 
 
 def _place(path: Path) -> str:
-    """A path such as `batches[3].remove[0]`, or the name of the whole document."""
+    """Return a path such as `batches[3].remove[0]`, or the name of the whole document."""
     if not path:
         return "the manifest"
     text = ""

@@ -1,4 +1,4 @@
-"""The scope, from docs/scope.yaml: items that a reader looks for, each with what carries it out.
+"""Checks the scope of docs/scope.yaml: items that a reader looks for, each with what carries it out.
 
 An item decides nothing by itself. It names the batches and statements that do, what must be there
 afterwards (a guarantee like those of `present`), and what checks it; `docs/scope.md` shows it.
@@ -40,7 +40,7 @@ def check(manifest: Manifest) -> Iterator[Problem]:
 
 
 def statements(manifest: Manifest) -> dict[str, tuple[str, str]]:
-    """What statements are about -> the batch that makes the statement, and what it says in words.
+    """Return the subject of each statement -> its batch, and the statement in words.
 
     Edits and overlays go by their target, facts by their name, absent values as `value:x`, words as
     `word:x`, TOML and anchored edits by their file, and the keys of the roots by `roots.models` and
@@ -51,12 +51,12 @@ def statements(manifest: Manifest) -> dict[str, tuple[str, str]]:
         "roots.modules": (BASE, f"{len(manifest.roots.modules)} roots"),
     }
     for batch in manifest.batches:
-        for subject, said in _said(batch):
-            statements.setdefault(subject, (batch.id, said))
+        for subject, words in _in_words(batch):
+            statements.setdefault(subject, (batch.id, words))
     return statements
 
 
-def _said(batch: Batch) -> Iterator[tuple[str, str]]:
+def _in_words(batch: Batch) -> Iterator[tuple[str, str]]:
     for word in batch.words:
         yield f"word:{word.text}", f"whatever is named `{word.text}` leaves"
     for fact in batch.facts:

@@ -14,7 +14,7 @@ from builder.manifest.statements import Span, Statement, stated
 if TYPE_CHECKING:
     from packaging.version import Version
 
-#: A reason about when something was added or removed, which belongs into `since` and `until`.
+#: A reason that says when something was added or removed, which belongs in `since` and `until`.
 _HISTORY = re.compile(
     r"\d+\.\d+\.\d+"
     r"|\bthe (?:seed|pin|release)\b|\bpins\b|\bsdists?\b|\bupstreams\b"
@@ -28,7 +28,7 @@ _HISTORY = re.compile(
 
 @cache
 def version(text: str | None) -> Version | None:
-    """A version for comparison; None for None and for text that is not a version."""
+    """Return a version for comparison; None for None and for text that is not a version."""
     from packaging.version import InvalidVersion, Version
 
     try:
@@ -44,12 +44,12 @@ def within(span: Span, at: Version) -> bool:
 
 
 def version_of(pin: Pin) -> str | None:
-    """The version of a pin, as far as the manifest states it."""
+    """Return the version of a pin if the manifest states it."""
     return pin.version or pin.release
 
 
 def beyond(statement: Statement) -> Problem:
-    """R011 for a statement that matches at a pin outside its span."""
+    """Return R011 for a statement that matches at a pin outside its span."""
     span = statement.span
     at = version((span.beyond or "").rpartition("(")[2].rstrip(")"))
     early = at is not None and span.since is not None and not within(Span(span.since), at)
@@ -80,7 +80,7 @@ def check(manifest: Manifest) -> Iterator[Problem]:
 
 def _span(statement: Statement, versions: Mapping[str, Version | None]) -> Iterator[Problem]:
     span, name = statement.span, statement.subject
-    stated_as = " and ".join(f"`{k}: {v}`" for k, v in (("since", span.since), ("until", span.until)) if v)
+    bounds = " and ".join(f"`{k}: {v}`" for k, v in (("since", span.since), ("until", span.until)) if v)
     for text in (span.since, span.until):
         if text and version(text) is None:
             if text[0].isdigit():  # the schema reports any other
@@ -89,19 +89,19 @@ def _span(statement: Statement, versions: Mapping[str, Version | None]) -> Itera
             return
     since, until = version(span.since), version(span.until)
     if since is not None and until is not None and since > until:
-        yield Problem("M013", f"`{name}` says {stated_as}, which is an empty range.", statement.mark)
+        yield Problem("M013", f"`{name}` says {bounds}, which is an empty range.", statement.mark)
         return
     if not versions or any(at is None for at in versions.values()):
         return  # a pin without a stated version may confirm any range
     known = [at for at in versions.values() if at is not None]
     inside = [at for at in known if within(span, at)]
-    # between two pins it is shown to be true as far as these do not have what it names
+    # a range between two pins is confirmed if neither of them has what it names
     between = since is not None and until is not None and min(known) < since and until < max(known)
     if not inside and not between:
-        message = f"`{name}` says {stated_as}, and no pin lies in this range to confirm it."
+        message = f"`{name}` says {bounds}, and no pin lies in this range to confirm it."
         yield Problem("M013", message, statement.mark, hint=_say(versions))
     elif len(inside) == len(known):
-        message = f"`{name}` says {stated_as}, and every pin lies in this range, so it has no effect."
+        message = f"`{name}` says {bounds}, and every pin lies in this range, so it has no effect."
         yield Problem("M013", message, statement.mark, hint=f"remove it; {_say(versions)}")
 
 

@@ -1,4 +1,4 @@
-"""What a batch of the manifest decides: its statements as frozen dataclasses, each with its mark.
+"""The statements of a batch as frozen dataclasses, each with its mark.
 
 These classes and those of `model` are the tables that `reading` goes by. A field stands in YAML under the key
 of its own name, or under the one that its annotation names; it is read as its type says, or by the function
@@ -55,12 +55,12 @@ ALWAYS = Span()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What is stated about upstream, and may or may not match it.
+    """A statement about upstream, which may or may not match it.
 
-    `optional`: why it may match nothing. `models`: where one of them stays, it is withdrawn.
+    `optional`: why it may match nothing. `models`: it is withdrawn if one of them stays.
     """
 
-    #: the field that says what it is about, if one does
+    #: the field with its subject, if there is one
     about: ClassVar[str] = "name"
 
     mark: Mark
@@ -70,7 +70,7 @@ class Statement:
 
     @property
     def subject(self) -> str:
-        """What it is about, in one word of the manifest."""
+        """Its subject, in one word of the manifest."""
         return str(getattr(self, self.about))
 
 
@@ -93,17 +93,17 @@ class Rule(Statement):
 
     @property
     def stated(self) -> str:
-        """What the manifest states: a pattern, or a word."""
+        """The pattern or the word of the manifest."""
         return self.word or self.pattern
 
 
-#: Key of a list of rules -> what all of them have. The last match wins: `keep` excepts from the others.
+#: Key of a list of rules -> the fields that they share. The last match wins: `keep` overrides the others.
 RULES = {key: {"verdict": key} for key in ("remove", "prune", "keep")}
 
 
 @dataclass(frozen=True, slots=True)
 class Models(Statement):
-    """Models because of which a statement would not hold: where one of them stays, it is withdrawn.
+    """Models for which a statement is not true: it is withdrawn if one of them stays.
 
     kind            name                              the models
     name            a module of the model package, or an fnmatch pattern of such
@@ -122,7 +122,7 @@ class Option(Statement):
     """Absent values of an option: in an expression whose last name matches `names`
     (fnmatch patterns: `*attention_backend*`), or anywhere for `*`, `values` never occur.
 
-    `removed_models`: the values are the architectures of the model files that leave. `parts`: parts of
+    `removed_models`: the values are the architectures of the removed model files. `parts`: parts of
     the names of such, which never occur unless an architecture that stays contains one. `among`: if given,
     every other text never occurs under these names.
     """
@@ -142,7 +142,7 @@ class Option(Statement):
         return ", ".join(str(value) for value in values) or ", ".join(self.names)
 
     def has_not(self, value: Scalar) -> bool:
-        """Whether this value never occurs."""
+        """Return whether this value never occurs."""
         if any(type(one) is type(value) and one == value for one in self.values):
             return True
         return bool(self.among) and isinstance(value, str) and value not in self.among
@@ -187,7 +187,7 @@ VALUES: Mapping[str, FactKind] = {
     "values": "value",
     "environment": "environment",
 }
-#: key of a list of names -> what all of its facts have
+#: key of a list of names -> the fields that its facts share
 NAMES: Mapping[str, Mapping[str, Any]] = {
     "attributes": {"kind": "attribute", "value": False},
     "pure": {"kind": "pure", "value": True},
@@ -237,7 +237,7 @@ class Absent(Statement):
     batch: str
 
 
-#: Key of a list of names -> what all of its statements have.
+#: Key of a list of names -> the fields that its statements share.
 ABSENT = {"absent.modules": {"kind": "module"}, "absent.symbols": {"kind": "symbol"}}
 
 #: key of an edit -> how what it matches is read (None: what it is about stands there, and not under `in`),
@@ -296,7 +296,7 @@ class WholeFile(Statement):
 
     `preimage`: blob ids of what is replaced, any of them. `definitions`: instead of these, the names at
     the top of upstream's file that ours has too, with the blob id of the source of each. Neither: it is
-    new. `tables`: the builder fills in what was left out of the surface.
+    new. `tables`: the builder fills in the removed part of the surface.
     """
 
     about = "path"
@@ -346,7 +346,7 @@ class TomlEdit(Statement):
 
 @dataclass(frozen=True, slots=True)
 class AnchoredEdit(Statement):
-    """A text edit of CMake or C++ that is found by its syntax, never by line number.
+    """A text edit of CMake or C++, located by syntax, never by line number.
 
     drop: statement   C/C++: from the anchor to its `;`, parentheses balanced
           command     CMake: the command that starts with the anchor
@@ -368,7 +368,7 @@ class AnchoredEdit(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Word(Statement):
-    """A word of a platform's or feature's names: every path and name that is made of it leaves.
+    """A word of a platform's or feature's names: every path and name that contains it is removed.
 
     `text` is in lower case; words that follow one another are joined by `_`.
     """
@@ -395,9 +395,9 @@ class WordException(Statement):
 class Batch:
     """One decision: what is removed, edited and added, and why.
 
-    `models`: where one of them stays, the whole batch is switched off. `words`: whatever is named by one
-    of them is part of it, but for the `exceptions`. `needs`: batches that must be off wherever this one
-    is; `follows`: batches of which one that is off takes this one with it.
+    `models`: the whole batch is switched off if one of them stays. `words`: everything with one of them in
+    its name is removed, but for the `exceptions`. `needs`: batches that must be off wherever this one is;
+    `follows`: this one is off if one of these is.
     """
 
     id: str
@@ -431,8 +431,8 @@ _Whole = TypeVar("_Whole")
 
 
 def changed(whole: _Whole, change: Callable[[Any], Any]) -> _Whole:
-    """A manifest, or a part of one, with `change` applied to every statement, a statement's own models
-    included; one that it turns into None leaves."""
+    """Return a manifest, or a part of one, with `change` applied to every statement and its models, without
+    those that it turns into None."""
 
     def one(part: Any) -> Any:
         part = change(part) if isinstance(part, Statement) else part
@@ -450,8 +450,8 @@ def changed(whole: _Whole, change: Callable[[Any], Any]) -> _Whole:
 
 
 def stated(whole: Any) -> Iterator[Statement]:
-    """The statements of a manifest, or of a part of one, the models of each directly behind it; several may
-    share a mark."""
+    """Yield the statements of a manifest, or of a part of one, each followed by its models; several may share
+    a mark."""
     if isinstance(whole, Statement):
         yield whole
     for _, value in _parts(whole):
@@ -460,7 +460,7 @@ def stated(whole: Any) -> Iterator[Statement]:
 
 
 def _parts(whole: Any) -> Iterator[tuple[str, Any]]:
-    """The fields in which statements may lie: dataclasses, and tuples of such."""
+    """Yield the fields that may hold statements: dataclasses, and tuples of them."""
     for name in ("models",) if isinstance(whole, Statement) else (one.name for one in fields(whole)):
         value = getattr(whole, name)
         if name not in _BESIDE and is_dataclass(value[0] if value and isinstance(value, tuple) else value):

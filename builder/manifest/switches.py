@@ -1,4 +1,4 @@
-"""Batches that are switched off: which of them go together, and what is left of the manifest."""
+"""Switches batches off, together with those that depend on them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from builder.spelling import nearest
 def switch_off(
     manifest: Manifest, ids: Iterable[str], with_needs: bool = False, scope: Iterable[str] = ()
 ) -> Manifest:
-    """The manifest without these batches, without those that follow them, and without what rests on them.
+    """Return the manifest without these batches, those that follow them, and what depends on them.
 
-    `with_needs`: also without what the batches need off; `scope`: the batches that the chosen scope will
+    `with_needs`: also without the batches that they need off; `scope`: the batches that the chosen scope will
     switch off. Raises BuildError: M006 for unknown ids, C002 for batches that cannot be off alone.
     """
     wanted = tuple(dict.fromkeys(ids))
@@ -31,7 +31,7 @@ def switch_off(
 
 
 def off_with(manifest: Manifest, ids: Iterable[str], with_needs: bool = False) -> tuple[str, ...]:
-    """The given batches and those that follow one of them, in the order of the manifest.
+    """Return the given batches and those that follow one of them, in the order of the manifest.
 
     `with_needs`: also those that one of them needs off.
     """
@@ -51,7 +51,7 @@ def off_with(manifest: Manifest, ids: Iterable[str], with_needs: bool = False) -
 
 
 def options(manifest: Manifest, ids: Iterable[str]) -> str:
-    """The options of a build without these batches and without what they need off, in the chosen scope."""
+    """Return the options of a build in the chosen scope without these batches and those they need off."""
     ids = list(ids)
     named = [f"--without {name}" for name in ids]
     if manifest.named_scope is not None:
@@ -63,7 +63,7 @@ def options(manifest: Manifest, ids: Iterable[str]) -> str:
 
 
 def without(manifest: Manifest, ids: Iterable[str]) -> Manifest:
-    """The manifest without these batches, without those that follow them, and without what rests on them."""
+    """Return the manifest without these batches, those that follow them, and what depends on them."""
     ids = off_with(manifest, ids)
     kernel = manifest.kernel
     if kernel is not None:
@@ -108,17 +108,17 @@ def check(manifest: Manifest) -> Iterator[Problem]:
 
 
 def _circle(start: str, related: Mapping[str, Mapping[str, Mark]]) -> tuple[str, ...]:
-    """A shortest way from a batch over others back to it; () if there is none."""
-    ways: list[tuple[str, ...]] = [(start,)]
+    """Return a shortest path from a batch over others back to it; () if there is none."""
+    paths: list[tuple[str, ...]] = [(start,)]
     seen: set[str] = set()
-    while ways:
-        way = ways.pop(0)
-        for name in related.get(way[-1], ()):
+    while paths:
+        path = paths.pop(0)
+        for name in related.get(path[-1], ()):
             if name == start:
-                return (*way, name)
+                return (*path, name)
             if name not in seen:
                 seen.add(name)
-                ways.append((*way, name))
+                paths.append((*path, name))
     return ()
 
 
@@ -140,7 +140,7 @@ def _unknown(manifest: Manifest, ids: Iterable[str]) -> Iterator[Problem]:
 def _needs_on(
     manifest: Manifest, off: Iterable[str], scope: Iterable[str]
 ) -> Iterator[tuple[Batch, list[tuple[str, Mark]]]]:
-    """The batches of `off` that need others off which are neither in `off` nor in `scope`, with those."""
+    """Yield the batches of `off` that need others off, with those neither in `off` nor in `scope`."""
     for batch in manifest.batches:
         missing = [(name, mark) for name, mark in batch.needs if name not in off and name not in scope]
         if batch.id in off and missing:
@@ -150,7 +150,7 @@ def _needs_on(
 def _alone(
     manifest: Manifest, asked: Iterable[str], off: Iterable[str], scope: Iterable[str]
 ) -> Iterator[Problem]:
-    """C002 for each batch that is to be off while one that it needs off is on, in the scope too."""
+    """C002 for each batch that would be off while one that it needs off is on, in the scope too."""
     for batch, missing in _needs_on(manifest, off, scope):
         names = " and ".join(f"`{name}`" for name, _ in missing)
         verb = "is" if len(missing) == 1 else "are"

@@ -26,7 +26,7 @@ _HOW = "write true, false, null, truthy or falsy; or quote it if the text is mea
 
 
 def batch(node: Node) -> str:
-    """The id of a batch; M006 when there is none."""
+    """Read the id of a batch; M006 for an unknown one."""
     known = node.findings.batches
     if isinstance(node.data, str) and node.data not in known:
         node.refuse("M006", f"There is no batch `{node.data}`.", nearest(node.data, known))
@@ -34,7 +34,7 @@ def batch(node: Node) -> str:
 
 
 def related(node: Node) -> tuple[tuple[str, Mark], ...]:
-    """The batches of this list with their places."""
+    """Read a list of batches, with their places."""
     return tuple((batch(one), one.mark) for one in node.each())
 
 
@@ -43,26 +43,26 @@ def batches(node: Node) -> tuple[str, ...]:
 
 
 def file(node: Node) -> str:
-    """A path inside the tree; M007."""
+    """Read a path inside the tree; M007."""
     if isinstance(node.data, str) and (fault := path_fault(node.data)):
         node.refuse("M007", f"The path `{_shown(node.data)}` {fault}.")
     return node.word()
 
 
 def folders(node: Node) -> dict[str, str]:
-    """A mapping of names to paths inside the tree."""
+    """Read a mapping of names to paths inside the tree."""
     return {name: file(folder) for name, folder in node.entries()}
 
 
 def overlay(node: Node) -> str:
-    """A file below overlays/; M007 for its spelling, M008 (later) for the file."""
+    """Read the path of a file below overlays/; M007 for its spelling, M008 (later) for the file."""
     if isinstance(node.data, str) and not path_fault(node.data):
         node.findings.overlays.append((node.data, node.mark))
     return file(node)
 
 
 def pattern(node: Node, decides: bool = False) -> str:
-    """A path pattern; M007. One that `decides` may not match every path."""
+    """Read a path pattern; M007. One that `decides` may not match every path."""
     if not isinstance(node.data, str):
         return ""
     fault, hint = pattern_fault(node.data), None
@@ -81,18 +81,18 @@ def patterns(node: Node) -> tuple[str, ...]:
 
 
 def path_or_name(node: Node) -> str:
-    """What stands under a key `path` as a path pattern; under another as it is."""
+    """Read a path pattern under the key `path`, and plain text under another."""
     return pattern(node) if node.key == "path" else node.word()
 
 
 def rule(node: Node) -> str:
-    """A path pattern that decides about what it matches."""
+    """Read a path pattern that decides about the paths that it matches."""
     return pattern(node, decides=True)
 
 
 def scalar(node: Node, doubtful: bool = False) -> bool | int | float | str | None:
-    """A value of a program; M004 for a number that is not finite and, if `doubtful`, for an unquoted word
-    that may be meant as another type."""
+    """Read a value of a program; M004 for a number that is not finite and, if `doubtful`, for an unquoted
+    word that may be meant as another type."""
     value = node.data
     if not isinstance(value, str) or not node.plain:
         return value if isinstance(value, (bool, int, str)) else None
@@ -105,17 +105,17 @@ def scalar(node: Node, doubtful: bool = False) -> bool | int | float | str | Non
 
 
 def expression(node: Node) -> str:
-    """Python source of an expression; M004."""
+    """Read Python source of an expression; M004."""
     return _source(node, "eval", "a Python expression")
 
 
 def statement(node: Node) -> str:
-    """Python source of a statement; M004."""
+    """Read Python source of a statement; M004."""
     return _source(node, "exec", "a Python statement")
 
 
 def value(node: Node) -> str:
-    """Python source of an expression or of an assignment; M004."""
+    """Read Python source of an expression or of an assignment; M004."""
     parsed = _parsed(node.word(), "exec")
     if isinstance(parsed, ast.Module) and [type(one) for one in parsed.body] == [ast.Assign]:
         return node.word()
@@ -123,7 +123,7 @@ def value(node: Node) -> str:
 
 
 def regex(node: Node) -> str:
-    """A regular expression; M004."""
+    """Read a regular expression; M004."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -149,6 +149,6 @@ def _parsed(source: str, mode: str) -> ast.AST | None:
 
 
 def _shown(text: str, limit: int = 80) -> str:
-    """The text with unprintable characters escaped."""
+    """Return the text, cut to `limit`, with unprintable characters escaped."""
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"

@@ -26,12 +26,12 @@ _SPECIAL = re.compile(r"([\\*?\[\]! #])")
 
 @lru_cache(maxsize=500_000)
 def words_of(name: str) -> tuple[str, ...]:
-    """The words of a name, in lower case."""
+    """Return the words of a name, in lower case."""
     return tuple(word.lower() for word in _PIECES.findall(name))
 
 
 def _are(pieces: tuple[str, ...], parts: tuple[str, ...]) -> bool:
-    """Whether these are the words; more digits may follow the last one where it ends in a digit."""
+    """Return whether these are the words; more digits may follow a last word that ends in a digit."""
     if pieces == parts:
         return True
     more = pieces[-1].removeprefix(parts[-1]) if pieces[:-1] == parts[:-1] else ""
@@ -76,7 +76,7 @@ class Families:
         return bool(self._first)
 
     def member(self, name: str) -> Member | None:
-        """The word of any batch that a name contains; None for a name that is spared."""
+        """Return the word of any batch that a name contains; None for an excepted name."""
         if not any(needle in name.lower() for needle in self.needles):
             return None
         pieces = words_of(name)
@@ -93,11 +93,11 @@ class Families:
         return any(fnmatchcase(name, pattern) for pattern in self._names[member.batch])
 
     def spares(self, batch: str, path: str) -> bool:
-        """Whether a path is excepted from a batch's family."""
+        """Return whether a path is excepted from a batch's family."""
         return self._paths[batch].any(path)
 
     def of_path(self, path: str) -> tuple[str, Member] | None:
-        """The folder (`a/b/`) or file that has a family's word in its name, and the word."""
+        """Return the folder (`a/b/`) or file that has a family's word in its name, and the word."""
         if not any(needle in path.lower() for needle in self.needles):
             return None
         parts = path.split("/")
@@ -110,7 +110,7 @@ class Families:
 
 
 def with_paths(manifest: Manifest, paths: Iterable[str]) -> Manifest:
-    """The manifest with a rule for each file and folder whose name has a word of a family.
+    """Return the manifest with a rule for each file and folder whose name has a word of a family.
 
     They precede the batch's own rules, so that its `keep` overrides them. Those of batches that are off are
     given back.
@@ -129,7 +129,7 @@ def with_paths(manifest: Manifest, paths: Iterable[str]) -> Manifest:
 
 
 def _rules(batches: Iterable[Batch], paths: Iterable[str]) -> dict[str, dict[str, Rule]]:
-    """batch -> place -> the rule that removes what has a word of the batch in its name."""
+    """Return batch -> place -> the rule that removes the place for a word of the batch in its name."""
     families = Families(batches)
     rules: dict[str, dict[str, Rule]] = {}
     for path in paths if families else ():
@@ -143,5 +143,5 @@ def _rules(batches: Iterable[Batch], paths: Iterable[str]) -> dict[str, dict[str
 
 
 def literal(place: str) -> str:
-    """The pattern that matches this file or folder alone."""
+    """Return the pattern that matches this file or folder alone."""
     return "/" + _SPECIAL.sub(r"\\\1", place)

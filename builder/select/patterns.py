@@ -26,7 +26,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def literal_folder(pattern: str) -> str | None:
-    """The folder that every match lies in or is (`a/b`), "" for the root; None when matches lie anywhere."""
+    """Return the folder that contains or is every match, "" for the root; None if matches lie anywhere."""
     body = pattern.removeprefix("/").removesuffix("/")
     if "/" not in body and not pattern.startswith("/"):
         return None
@@ -36,7 +36,7 @@ def literal_folder(pattern: str) -> str | None:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether one pattern matches one path."""
+    """Return whether one pattern matches one path."""
     return _expression(pattern).search(path) is not None
 
 
@@ -69,7 +69,7 @@ class PatternSet:
             self._wild.setdefault(folder or "", []).append((index, _fragment(pattern, folder), search))
 
     def matching(self, path: str) -> list[int]:
-        """The indices of the patterns that match, ascending."""
+        """Return the indices of the patterns that match, ascending."""
         names = path.split("/")
         indices: list[int] = []
         for name in dict.fromkeys(names):
@@ -90,12 +90,12 @@ class PatternSet:
         return sorted(indices)
 
     def any(self, path: str) -> bool:
-        """Whether one of them matches."""
+        """Return whether one of them matches."""
         return bool(self.matching(path))
 
 
 def _fragment(pattern: str, folder: str | None) -> str:
-    """The longest text that every matching path must contain."""
+    """Return the longest text that every matching path must contain."""
     rest = pattern.strip("/").removeprefix(folder or "")
     return max(re.split(r"[*?/]+", rest.partition("[")[0]), key=len)
 

@@ -1,10 +1,10 @@
-"""Selection: each path of the upstream tree gets a verdict, and the rule that gave it.
+"""Gives each path of the upstream tree a verdict, and the rule behind it.
 
 Rules apply in the order of the manifest, and strictly the last one that matches decides: first the
 top-level `keep`, then each batch's `remove`, `prune` and `keep`. The files of the kept models are
-above that: no rule decides about them. In the packages no path needs a rule: a module goes by reach, and
-a data file with the modules beside it. Elsewhere, what a batch removes stays when the batch is switched
-off, and any other path without a rule is a problem.
+above that: no rule decides about them. In the packages no path needs a rule: reachability decides about a
+module, and a data file follows the modules beside it. Elsewhere, what a batch removes stays when the batch
+is switched off, and any other path without a rule is a problem.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ class Selection:
         return self.with_verdict("reach")
 
     def with_verdict(self, verdict: Verdict) -> tuple[str, ...]:
-        """The paths with this verdict, sorted."""
+        """Return the paths with this verdict, sorted."""
         return tuple(path for path, decision in self.decisions.items() if decision.verdict == verdict)
 
     def narrowed(self, defining: Callable[[str, str], bool], reach: Rule) -> Selection:
-        """The selection in which a file that a rule does not mean, for what it defines, goes by `reach`.
+        """Return the selection in which `reach` decides about a file that does not bind the name of its rule.
 
-        `defining`: does the file at this path bind this name?
+        `defining`: returns whether the file at a path binds a name.
         """
         unbound = {
             path: Decision(path, "reach", reach)
@@ -76,7 +76,7 @@ class Selection:
         return replace(self, decisions={**self.decisions, **unbound}) if unbound else self
 
     def matches(self) -> Mapping[Rule, int]:
-        """How many paths each rule matches, in the order of the rules."""
+        """Count the paths that each rule matches, in the order of the rules."""
         counts = [0] * len(self.rules)
         for indices in self.matched.values():
             for index in indices:
@@ -84,7 +84,7 @@ class Selection:
         return dict(zip(self.rules, counts, strict=True))
 
     def radius(self) -> Mapping[Rule, tuple[str, ...]]:
-        """For each rule the paths that it alone decides: without it their verdict would be another."""
+        """Return for each rule the paths whose verdict would change without it."""
         alone: dict[int, list[str]] = {index: [] for index in range(len(self.rules))}
         for path, indices in self.matched.items():
             if indices and (
@@ -95,7 +95,7 @@ class Selection:
 
 
 def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) -> Selection:
-    """The selection of the manifest's rules on the paths of a tree (or a Tree).
+    """Apply the manifest's rules to the paths of a tree (or a Tree).
 
     `within` names the folders that this upstream has at all (`python` for a source distribution): a
     rule that can only match elsewhere may match nothing. Problems are collected, never raised.
@@ -126,12 +126,12 @@ def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) 
 
 
 def reach_rule(manifest: Manifest) -> Rule:
-    """The rule for a module about which reachability decides."""
+    """Return the rule for a module about which reachability decides."""
     return Rule("a root reaches it", "reach", BASE, mark=manifest.mark("roots"))
 
 
 def _implied(manifest: Manifest) -> Callable[[str], Rule | None]:
-    """The implicit rule for a path that no rule matches."""
+    """Return a function that gives the implicit rule for a path that no rule matches."""
     folders = tuple(folder.rstrip("/") + "/" for folder in manifest.packages.values())
     back = PatternSet([rule.pattern for rule in manifest.given_back])
     reach = reach_rule(manifest)
@@ -171,7 +171,7 @@ def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], li
 
 
 def package_folder(manifest: Manifest, name: str) -> str:
-    """The folder of a package by its import name; outside the manifest's packages, its name as a path."""
+    """Return the folder of a package by import name; outside the manifest's packages, the name as a path."""
     return folder_of(name, manifest.packages) or name.replace(".", "/")
 
 
@@ -188,9 +188,9 @@ def _unmatched(
 
 
 def holds_path(path: str, within: Sequence[str]) -> bool:
-    """Whether a file or folder lies in what an upstream with only these folders holds.
+    """Return whether an upstream with only these folders may hold a file or folder.
 
-    A file at the root, or beside what is held, may come with any part of a repository.
+    A file at the root, or beside one of the folders, may come with any part of a repository.
     """
     top, _, rest = path.partition("/")
     return "/" not in path or any(
@@ -200,7 +200,7 @@ def holds_path(path: str, within: Sequence[str]) -> bool:
 
 
 def can_match(pattern: str, within: Sequence[str]) -> bool:
-    """Whether a pattern could match in an upstream that has only these folders."""
+    """Return whether a pattern could match in an upstream that has only these folders."""
     if not within:
         return True
     folder = literal_folder(pattern)
@@ -235,8 +235,8 @@ def _void(
 ) -> Iterator[Problem]:
     """R002: a `remove` that removes nothing, because all that it matches are models that the roots keep.
 
-    `first_model`: the index of the first rule that keeps a model. What a word matches is no statement of its
-    own.
+    `first_model`: the index of the first rule that keeps a model. A rule for a word is no statement of
+    its own.
     """
     paths: dict[int, list[str]] = {}
     effective: set[int] = set()

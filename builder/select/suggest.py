@@ -36,12 +36,12 @@ class Paths:
         return path in self._children
 
     def within(self, folder: str) -> list[str]:
-        """The files of a folder and of those in it, by their paths from there."""
+        """Return the files below a folder, relative to it."""
         start = folder.rstrip("/") + "/"
         return [path.removeprefix(start) for path in self._files if path.startswith(start)]
 
     def nearest(self, pattern: str) -> str | None:
-        """A hint with the path that a pattern without matches was probably meant for."""
+        """Return a hint with the path that a pattern without matches was probably meant for."""
         wanted = pattern.strip("/")
         if not wanted.isascii() and self._other_form(wanted):
             return "the tree has this path in another Unicode form (composed or decomposed)"
@@ -56,7 +56,7 @@ class Paths:
         return any(unicodedata.normalize("NFC", path).startswith(composed) for path in forms)
 
     def _moved(self, wanted: str) -> str | None:
-        """A file of the same name elsewhere, the one whose folders are most like those wanted."""
+        """Return a file of the same name elsewhere, the one whose folders are most similar."""
         name = wanted.rpartition("/")[2]
         candidates = self._named.get(name, []) if name != "__init__.py" else []
         folders = set(wanted.split("/"))
@@ -81,7 +81,7 @@ class Paths:
 
 @dataclass(frozen=True, slots=True)
 class Unclassified:
-    """Paths that no rule decides: all that is in `folder` when that ends with a slash, else some of it.
+    """Paths that no rule decides: all of `folder` if that ends with a slash, else some of it.
 
     `proposal` is the rule that decides most of their neighbours; `evidence` says so in a sentence.
     """
@@ -92,7 +92,7 @@ class Unclassified:
     evidence: str
 
     def problem(self) -> Problem:
-        """R003, at the first of the paths."""
+        """Return R003, at the first of the paths."""
         where = f"`{self.folder}`" if self.folder else "the root"
         if len(self.paths) == 1:
             message = f"No rule decides `{self.paths[0]}`."
@@ -102,7 +102,7 @@ class Unclassified:
 
 
 def unclassified(open_paths: Sequence[str], decided: Mapping[str, Rule]) -> list[Unclassified]:
-    """The undecided paths, grouped by the topmost folder that holds nothing decided."""
+    """Group the undecided paths by the topmost folder that holds nothing decided."""
     if not open_paths:
         return []
     beside: dict[str, Counter[Rule]] = {}
@@ -120,7 +120,7 @@ def unclassified(open_paths: Sequence[str], decided: Mapping[str, Rule]) -> list
 
 
 def few(paths: Sequence[str]) -> str:
-    """The first three paths and the count of the rest, for a message."""
+    """Return the first three paths and the count of the rest, for a message."""
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
     return ", ".join(f"`{path}`" for path in paths[:3]) + more
 
@@ -153,7 +153,7 @@ def _proposal(
 
 
 def _where(rule: Rule) -> str:
-    """The place of a rule; the file is named where it is a part of the manifest."""
+    """Return the place of a rule; the file is named if it is a part of the manifest."""
     return str(rule.mark) if is_part(rule.mark.file) else f"line {rule.mark.line}"
 
 
@@ -162,6 +162,6 @@ def _rooted(pattern: str) -> str:
 
 
 def _folders(path: str) -> list[str]:
-    """The folders that a path lies in, innermost first, the root last."""
+    """Return the folders of a path, innermost first, the root last."""
     names = path.split("/")[:-1]
     return ["/".join(names[:length]) for length in range(len(names), -1, -1)]

@@ -43,11 +43,15 @@ def pruned(manifest: Manifest) -> Iterator[Problem]:
 
 
 def pins(manifest: Manifest) -> Iterator[Problem]:
-    """M010: the default pin is not defined."""
-    name, known = manifest.upstream.default, manifest.upstream.pins
-    if name and name not in known:
-        mark = manifest.mark("upstream", "default")
-        yield Problem("M010", f"The pin `{name}` is not defined.", mark, hint=nearest(name, known))
+    """M010: the default pin, or a pin of a scope, is not defined."""
+    known = manifest.upstream.pins
+    pins: list[tuple[str, tuple[str | int, ...]]] = [(manifest.upstream.default, ("upstream", "default"))]
+    for scope in manifest.scopes.values():
+        pins += [(pin, ("scopes", scope.name, "pins", number)) for number, pin in enumerate(scope.pins)]
+    for name, path in pins:
+        if name and name not in known:
+            message = f"The pin `{name}` is not defined."
+            yield Problem("M010", message, manifest.mark(*path), hint=nearest(name, known))
 
 
 def overlays_named(

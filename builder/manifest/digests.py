@@ -14,7 +14,7 @@ from builder.manifest.values import TRUTH
 
 
 def of_statements(
-    documents: Documents, overlays: Mapping[str, bytes], scope: str = "", off: Collection[str] = ()
+    documents: Documents, overlays: Mapping[str, bytes], scope: str, off: Collection[str]
 ) -> str:
     """sha256 over the statements of the manifest and its parts, and the bytes of its overlays.
 

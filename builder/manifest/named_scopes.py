@@ -12,7 +12,7 @@ from builder.spelling import nearest
 
 
 def check(manifest: Manifest) -> Iterator[Problem]:
-    """M010 for an unknown pin, M015 for a scope that changes nothing or contradicts the rest."""
+    """M015 for a scope that changes nothing or contradicts the rest."""
     kernel = [a.name for a in manifest.kernel.architectures] if manifest.kernel else []
     for scope in manifest.scopes.values():
         if scope.name == DEFAULT_SCOPE:
@@ -26,11 +26,6 @@ def check(manifest: Manifest) -> Iterator[Problem]:
                 mark = manifest.mark("scopes", scope.name, "with", number)
                 message = f"The batch `{batch}` is on and off in the scope `{scope.name}`."
                 yield Problem("M015", message, mark, hint="remove one of the two")
-        for number, pin in enumerate(scope.pins):
-            if pin not in manifest.upstream.pins:
-                mark = manifest.mark("scopes", scope.name, "pins", number)
-                hint = nearest(pin, manifest.upstream.pins)
-                yield Problem("M010", f"The pin `{pin}` is not defined.", mark, hint=hint)
         for number, model in enumerate(scope.models):
             if model in manifest.roots.models:
                 mark = manifest.mark("scopes", scope.name, "models", number)

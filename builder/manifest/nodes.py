@@ -84,11 +84,10 @@ class Node:
 
     def at(self, key: str) -> Node:
         """Return the value of `key`, with what other documents add to it; an empty value if there is none."""
-        first, *others = [part for part in self.parts if part.key == key] or [self._nothing(key)]
-        return first.with_others(others)
-
-    def _nothing(self, key: str) -> Node:
-        return Node(None, self.mark, self.mark, self.findings, key)
+        parts = [part for part in self.parts if part.key == key]
+        if not parts:
+            return Node(None, self.mark, self.mark, self.findings, key)
+        return parts[0].with_others(parts[1:])
 
     def below(self, path: str) -> Node:
         """Return the value at a path of keys, `a.b`."""
@@ -143,20 +142,6 @@ class Node:
     def words(self) -> tuple[str, ...]:
         """Return the texts of this list, or this value if it is a text."""
         return tuple(filter(None, (one.word() for one in self.several())))
-
-    def mapping(self) -> dict[str, str]:
-        return {name: value.word() for name, value in self.entries()}
-
-    def numbers(self) -> dict[str, int]:
-        return {name: value.data for name, value in self.entries() if type(value.data) is int}
-
-    def is_true(self) -> bool:
-        return self.data is True
-
-    def count(self) -> int:
-        if self.data == "all":
-            return 0
-        return self.data if type(self.data) is int and self.data > 0 else 1
 
     def refuse(self, code: str, message: str, hint: str | None = None) -> None:
         self.findings.problems.append(Problem(code, message, self.mark, hint=hint))

@@ -52,14 +52,14 @@ _SECTIONS = ("decisions", "removed", "kept", "guarantees")
 _BY_TYPE: Mapping[Any, _Read] = {
     str: Node.word,
     str | None: Node.optional,
-    bool: Node.is_true,
-    int: Node.count,
+    bool: lambda node: node.data is True,
+    int: lambda node: 0 if node.data == "all" else node.data,
     object: lambda node: node.data,
     tuple[str, ...]: Node.texts,
     tuple[Scalar, ...]: lambda node: tuple(scalar(one) for one in node.each()),
     tuple[tuple[str, Mark], ...]: lambda node: tuple((one.word(), one.mark) for one in node.each()),
-    Mapping[str, str]: Node.mapping,
-    Mapping[str, int]: Node.numbers,
+    Mapping[str, str]: lambda node: {name: one.word() for name, one in node.entries()},
+    Mapping[str, int]: lambda node: {name: one.data for name, one in node.entries()},
 }
 #: What is read from all of an item.
 _WHOLE: Mapping[Any, _Read] = {Mark: lambda item: item.mark, Span: lambda item: read(Span, item)}

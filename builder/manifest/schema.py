@@ -7,6 +7,7 @@ from typing import Any
 
 from builder.errors import Mark, Problem
 from builder.manifest.nodes import Node, Path
+from builder.manifest.values import shown
 from builder.spelling import nearest
 
 #: Keys on a path -> for each key that may not stand there the file in which it does.
@@ -76,12 +77,12 @@ def _problems(node: Node, error: Any, path: Path, elsewhere: Elsewhere) -> Itera
         if kind == "enum":
             yield _misplaced_key(mark, str(instance), says)
         else:
-            yield Problem("M004", f"`{_short(instance)}` is not a valid name here.", mark)
+            yield Problem("M004", f"`{shown(instance, 60)}` is not a valid name here.", mark)
     elif kind == "type":
         wanted = _wanted(says)
         hint = None
         if says == "array" and isinstance(instance, str):
-            hint = f"write it in brackets: `[{_short(instance)}]`"
+            hint = f"write it in brackets: `[{shown(instance, 60)}]`"
         yield Problem("M004", f"{_subject(path)} must be {wanted}, and is {_is(instance)}.", where, hint=hint)
     elif kind == "required":
         for key in says:
@@ -110,25 +111,25 @@ def _unknown_key(node: Node, path: Path, key: str, known: Mapping[str, Any], els
         or (f"the keys here are {_either(sorted(known))}" if known else None)
     )
     place = f" in {_place(path)}" if path else ""
-    return Problem("M005", f"The key `{_short(key)}` is not known{place}.", mark, hint=hint)
+    return Problem("M005", f"The key `{shown(key, 60)}` is not known{place}.", mark, hint=hint)
 
 
 def _misplaced_key(mark: Mark, key: str, allowed: list[str]) -> Problem:
     verb = next(k for k in allowed if k != "file")
     hint = nearest(key, allowed) or f"the keys here are {_either(allowed)}"
-    return Problem("M005", f"The key `{_short(key)}` does not go with `{verb}`.", mark, hint=hint)
+    return Problem("M005", f"The key `{shown(key, 60)}` does not go with `{verb}`.", mark, hint=hint)
 
 
 def _complaint(kind: str, says: Any, instance: Any) -> str:
     if kind == "pattern":
-        return f"`{_short(instance)}` is not written as it should be"
+        return f"`{shown(instance, 60)}` is not written as it should be"
     if kind == "minLength":
         return "is empty"
     if kind in ("minItems", "minProperties"):
         return "holds nothing"
     if kind == "minimum":
         return f"must be at least {says}"
-    return f"does not satisfy {kind} {_short(says)}"
+    return f"does not satisfy {kind} {shown(says, 60)}"
 
 
 def _hint(error: Any) -> str | None:
@@ -151,7 +152,7 @@ def _place(path: Path) -> str:
         return "the manifest"
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{_short(step)}"
+        text += f"[{step}]" if isinstance(step, int) else f".{shown(step, 60)}"
     return f"`{text.removeprefix('.')}`"
 
 
@@ -168,14 +169,9 @@ def _is(instance: Any) -> str:
         return "a mapping"
     if isinstance(instance, list):
         return "a list"
-    return f"the number {instance}" if isinstance(instance, int) else f"the text `{_short(instance)}`"
+    return f"the number {instance}" if isinstance(instance, int) else f"the text `{shown(instance, 60)}`"
 
 
 def _either(words: Iterable[str], names: Mapping[str, str] | None = None, quote: str = "`") -> str:
     shown = [f"{quote}{names[w] if names else w}{quote}" for w in words]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
-
-
-def _short(value: Any, limit: int = 60) -> str:
-    text = str(value).replace("\n", "\\n")
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -45,7 +45,7 @@ def batches(node: Node) -> tuple[str, ...]:
 def file(node: Node) -> str:
     """Read a path inside the tree; M007."""
     if isinstance(node.data, str) and (fault := path_fault(node.data)):
-        node.refuse("M007", f"The path `{_shown(node.data)}` {fault}.")
+        node.refuse("M007", f"The path `{shown(node.data)}` {fault}.")
     return node.word()
 
 
@@ -72,7 +72,7 @@ def pattern(node: Node, decides: bool = False) -> str:
     if fault is None and decides and matches_everything(node.data):
         fault, hint = "matches every path", "name the folders"
     if fault:
-        node.refuse("M007", f"The pattern `{_shown(node.data)}` {fault}.", hint)
+        node.refuse("M007", f"The pattern `{shown(node.data)}` {fault}.", hint)
     return node.data
 
 
@@ -98,9 +98,9 @@ def scalar(node: Node, doubtful: bool = False) -> bool | int | float | str | Non
         return value if isinstance(value, (bool, int, str)) else None
     number = real(value)
     if number is not None and not math.isfinite(number):
-        node.refuse("M004", f"`{_shown(value)}` is not a finite number.", "quote it if the text is meant")
+        node.refuse("M004", f"`{shown(value)}` is not a finite number.", "quote it if the text is meant")
     elif doubtful and value not in TRUTH and (value.lower() in _DOUBTFUL or nearest(value, _WORDS, 1, 0.75)):
-        node.refuse("M004", f"`{_shown(value)}` would be the text `{_shown(value)}`.", _HOW)
+        node.refuse("M004", f"`{shown(value)}` would be the text `{shown(value)}`.", _HOW)
     return value if number is None else number
 
 
@@ -129,13 +129,13 @@ def regex(node: Node) -> str:
             warnings.simplefilter("ignore")
             re.compile(node.word())
     except (re.error, OverflowError, RecursionError) as error:
-        node.refuse("M004", f"`{_shown(node.word())}` is not a regular expression: {error}.")
+        node.refuse("M004", f"`{shown(node.word())}` is not a regular expression: {error}.")
     return node.word()
 
 
 def _source(node: Node, mode: str, what: str) -> str:
     if node.word() and _parsed(node.word(), mode) is None:
-        node.refuse("M004", f"`{_shown(node.word())}` is not {what}.")
+        node.refuse("M004", f"`{shown(node.word())}` is not {what}.")
     return node.word()
 
 
@@ -148,7 +148,7 @@ def _parsed(source: str, mode: str) -> ast.AST | None:
         return None
 
 
-def _shown(text: str, limit: int = 80) -> str:
-    """Return the text, cut to `limit`, with unprintable characters escaped."""
-    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+def shown(value: object, limit: int = 80) -> str:
+    """Return the text of a value, cut to `limit`, with unprintable characters escaped."""
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(value))
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -56,7 +56,8 @@ def surface_files(upstream: Snapshot, selection: Selection, manifest: Manifest) 
 
 def staying_python(selection: Selection) -> list[str]:
     """The Python files that no rule removes, those outside the packages among them."""
-    return [p for p in (*selection.kept, *selection.prunable, *selection.by_reach) if p.endswith(".py")]
+    verdicts = ("keep", "prune", "reach")
+    return [p for one in verdicts for p in selection.with_verdict(one) if p.endswith(".py")]
 
 
 def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapshot:

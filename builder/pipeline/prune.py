@@ -87,8 +87,8 @@ def prune(
     verdict = {path: decision.verdict for path, decision in selection.decisions.items()}
     registering = _registering(manifest, upstream, index)
     models = {path for path in registering if verdict.get(path) == "reach"}
-    needed = _needed(manifest, {*selection.prunable, *models}, index, registering)
-    unneeded = {path for path in (*selection.prunable, *models) if path not in needed}
+    needed = _needed(manifest, {*selection.with_verdict("prune"), *models}, index, registering)
+    unneeded = {path for path in (*selection.with_verdict("prune"), *models) if path not in needed}
     there = {path: summary for path, summary in staying.items() if path not in unneeded}
     here = Index(there, manifest.packages)
     placed = {file.path for batch in manifest.batches for file in batch.files}

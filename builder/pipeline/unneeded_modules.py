@@ -81,7 +81,7 @@ def narrowed(
     and without the data files that followed them. `found`: the summaries of the output."""
     index = Index(found, manifest.packages)
     reached = decided.starts.reach(edges_of(index, manifest))
-    open_ = set(decided.selection.by_reach)
+    open_ = set(decided.selection.with_verdict("reach"))
     gone = {path for path, s in found.items() if path in open_ and s.module not in reached}
     left = decided.without(dict.fromkeys(sorted(gone), unreached_rule(manifest)))
     return with_followers(left, manifest, upstream, [s for p, s in found.items() if p not in gone], output)

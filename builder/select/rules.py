@@ -43,23 +43,7 @@ class Selection:
     unclassified: tuple[Unclassified, ...]
     problems: tuple[Problem, ...]
 
-    @property
-    def kept(self) -> tuple[str, ...]:
-        return self.with_verdict("keep")
-
-    @property
-    def removed(self) -> tuple[str, ...]:
-        return self.with_verdict("remove")
-
-    @property
-    def prunable(self) -> tuple[str, ...]:
-        return self.with_verdict("prune")
-
-    @property
-    def by_reach(self) -> tuple[str, ...]:
-        return self.with_verdict("reach")
-
-    def with_verdict(self, verdict: Verdict) -> tuple[str, ...]:
+    def with_verdict(self, verdict: str) -> tuple[str, ...]:
         """Return the paths with this verdict, sorted."""
         return tuple(path for path, decision in self.decisions.items() if decision.verdict == verdict)
 

@@ -250,7 +250,10 @@ def test_outside_of_the_packages_a_path_still_needs_a_rule() -> None:
 
     found = select(["python/pkg/models/one.py", "python/pkg/a.py", "python/pkg/b.json", "new/x"], manifest())
     assert [p.code for p in found.problems] == ["R003"]
-    assert (found.by_reach, found.with_verdict("follow")) == (("python/pkg/a.py",), ("python/pkg/b.json",))
+    assert (found.with_verdict("reach"), found.with_verdict("follow")) == (
+        ("python/pkg/a.py",),
+        ("python/pkg/b.json",),
+    )
 
 
 def test_what_a_batch_removes_is_known_when_the_batch_is_off() -> None:
@@ -258,10 +261,10 @@ def test_what_a_batch_removes_is_known_when_the_batch_is_off() -> None:
 
     rest = "batches: [{id: ci, why: w, remove: [/.github/, python/pkg/ci.py]}]\n"
     paths = [".github/x.yml", "python/pkg/ci.py", "python/pkg/models/one.py"]
-    assert select(paths, manifest(rest)).removed == (".github/x.yml", "python/pkg/ci.py")
+    assert select(paths, manifest(rest)).with_verdict("remove") == (".github/x.yml", "python/pkg/ci.py")
     back = select(paths, without(manifest(rest), ("ci",)))
-    assert (back.problems, back.kept) == ((), (".github/x.yml", "python/pkg/models/one.py"))
-    assert back.by_reach == ("python/pkg/ci.py",)
+    assert (back.problems, back.with_verdict("keep")) == ((), (".github/x.yml", "python/pkg/models/one.py"))
+    assert back.with_verdict("reach") == ("python/pkg/ci.py",)
 
 
 def test_the_configuration_that_is_called_like_a_kept_model_stays_with_it() -> None:

@@ -49,9 +49,9 @@ def test_the_last_rule_that_matches_decides() -> None:
         "python/z.py": "keep",
     }
     assert selection.problems == ()
-    assert selection.removed == ("python/x/a.py",)
-    assert selection.prunable == ("python/y/a.py",)
-    assert selection.kept == (ONE, "python/x/k.py", "python/z.py")
+    assert selection.with_verdict("remove") == ("python/x/a.py",)
+    assert selection.with_verdict("prune") == ("python/y/a.py",)
+    assert selection.with_verdict("keep") == (ONE, "python/x/k.py", "python/z.py")
     rule = selection.decisions["python/x/a.py"].rule
     assert (rule.batch, rule.pattern) == ("a", "python/x/")
 
@@ -65,14 +65,14 @@ def test_the_files_of_a_kept_model_are_kept_whatever_a_batch_says() -> None:
     selection = chosen("batches: [{id: a, why: w, remove: [python/]}]\n", "python/pkg/models/two.py")
     assert selection.decisions[ONE].verdict == "keep"
     assert selection.decisions[ONE].rule.mark == Mark("manifest.yaml", 11, 40)
-    assert selection.removed == ("python/pkg/models/two.py",)
+    assert selection.with_verdict("remove") == ("python/pkg/models/two.py",)
     assert selection.problems == ()
 
 
 def test_a_model_that_is_a_package_is_kept_whole() -> None:
     it = manifest("batches: [{id: a, why: w, remove: [python/]}]\n")
     selection = select(["python/pkg/models/one/a.py", "python/pkg/models/one/b/c.py", "python/x"], it)
-    assert selection.kept == ("python/pkg/models/one/a.py", "python/pkg/models/one/b/c.py")
+    assert selection.with_verdict("keep") == ("python/pkg/models/one/a.py", "python/pkg/models/one/b/c.py")
 
 
 def test_a_model_that_is_not_there_names_the_one_meant() -> None:

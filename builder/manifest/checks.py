@@ -36,8 +36,8 @@ def pruned(manifest: Manifest) -> Iterator[Problem]:
         if rule.verdict == "prune" and package and rule.pattern.lstrip("/").startswith(folder) and not named:
             message = f"`prune: {rule.pattern}` matches models, which `roots.models` decides."
             hint = (
-                "delete it: a model leaves unless it is kept or a kept one imports it, and the "
-                "rest of its package goes by reach"
+                "delete it: a model is removed unless it is kept or a kept one imports it, and "
+                "reachability decides about the rest of its package"
             )
             yield Problem("M011", message, rule.mark, hint=hint)
 

@@ -26,8 +26,8 @@ TYPES = {
 
 #: Keys of older manifests, and what to write instead.
 _FORMER = {
-    "unreached": "delete it: in the packages a module leaves when no root reaches it; name what must stay "
-    "all the same in `roots.modules` or `keep`",
+    "unreached": "delete it: in the packages a module is removed when no root reaches it; name what must "
+    "stay all the same in `roots.modules` or `keep`",
 }
 
 

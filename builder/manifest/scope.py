@@ -58,7 +58,7 @@ def statements(manifest: Manifest) -> dict[str, tuple[str, str]]:
 
 def _in_words(batch: Batch) -> Iterator[tuple[str, str]]:
     for word in batch.words:
-        yield f"word:{word.text}", f"whatever is named `{word.text}` leaves"
+        yield f"word:{word.text}", f"everything named `{word.text}` is removed"
     for fact in batch.facts:
         yield fact.name, f"`{fact.name}{'()' if fact.kind == 'predicate' else ''}` is {fact.value}"
     for value in (value for option in batch.options for value in option.values):

@@ -5,7 +5,7 @@ It never fails (see `Node`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -17,7 +17,6 @@ from builder.manifest.model import (
     AbsentText,
     Guarantees,
     Item,
-    Kernel,
     Manifest,
     Project,
     TextException,
@@ -189,12 +188,17 @@ def manifest(documents: Documents) -> Manifest:
         marks={path: node.mark for path, node in documents.manifest.walk()},
         scope=tuple(read(Item, row, section=section) for section, row in rows),
     )
+    kernel = whole.kernel
+    if kernel is not None:  # a rule without a reason has that of its batch
+        reasons = {batch.id: batch.why for batch in batches}
+        rules = (replace(rule, why=rule.why or reasons.get(rule.batch, "")) for rule in kernel.remove)
+        kernel = replace(kernel, remove=tuple(rules))
     parser = whole.roots.command_line or f"{next(iter(whole.packages), '')}.{SERVER_PARSER}"
     return replace(
         whole,
         upstream=replace(whole.upstream, project=_project(root.at("upstream"), whole.packages)),
         roots=replace(whole.roots, command_line=parser),
-        kernel=_kernel(whole.kernel, batches),
+        kernel=kernel,
     )
 
 
@@ -219,33 +223,29 @@ def _batch(node: Node, batch: Mapping[str, str] | None = None) -> Batch:
 
 
 def _facts(node: Node, batch: Mapping[str, str]) -> Iterator[Fact]:
-    for key, kind in VALUES.items():
-        for name, stated in node.at(key).entries():
-            yield _fact(kind, name, stated, batch["batch"])
+    values: list[tuple[FactKind, str, Node]] = [
+        (kind, name, item) for key, kind in VALUES.items() for name, item in node.at(key).entries()
+    ]
     for function, keywords in node.at("defaults").entries():
-        for keyword, stated in keywords.entries():
-            yield _fact("default", f"{function}:{keyword}", stated, batch["batch"])
+        values += [("default", f"{function}:{keyword}", item) for keyword, item in keywords.entries()]
+    for kind, name, item in values:
+        text = item.one("value")
+        value = scalar(text, doubtful=True)
+        exact = not (text.plain and value in TRUTH)
+        known = {"value": value if exact else TRUTH[str(value)], "exact": exact}
+        yield read(Fact, item, kind=kind, name=name, mark=item.key_mark, batch=batch["batch"], **known)
     for key, given in NAMES.items():
-        yield from statements(Fact, node.at(key), batch, exact=True, **given)
+        yield from statements(Fact, node.at(key), batch, **given)
     for item in node.items("registries"):
         names = [item.text(key) for key in ("key", "target", "registered_by", "held_by")]
         value = " ".join([*names, *item.at("asked_by").texts()])
         row = item.text("row")
-        yield read(Fact, item, kind="registry", name=row, value=value, exact=True, batch=batch["batch"])
-
-
-def _fact(kind: FactKind, name: str, item: Node, batch: str) -> Fact:
-    stated = item.one("value")
-    value = scalar(stated, doubtful=True)
-    exact = not (stated.plain and value in TRUTH)
-    if not exact:
-        value = TRUTH[str(value)]
-    return read(Fact, item, kind=kind, name=name, value=value, exact=exact, mark=item.key_mark, batch=batch)
+        yield read(Fact, item, kind="registry", name=row, value=value, batch=batch["batch"])
 
 
 def _edits(node: Node, batch: Mapping[str, str]) -> Iterator[Edit]:
     for kind in ("drop", "stub"):
-        yield from statements(Edit, node.at(kind), batch, kind=kind, match=None, by=None)
+        yield from statements(Edit, node.at(kind), batch, kind=kind)
     for item in node.items("edits"):
         key = next((key for key in EDITS if item.has(key)), "body")
         matching, where, how = EDITS[key]
@@ -278,12 +278,3 @@ def _guarantees(documents: Documents) -> Guarantees:
         exceptions = statements(TextException, text.at("except").with_others(more))
         absent.append(read(AbsentText, text, exceptions=(*everywhere, *exceptions)))
     return read(Guarantees, documents.root.at("guarantees"), absent_text=tuple(absent), everywhere=everywhere)
-
-
-def _kernel(kernel: Kernel | None, batches: Iterable[Batch]) -> Kernel | None:
-    """Return the kernel wheel in which a rule without a reason has that of its batch."""
-    if kernel is None:
-        return None
-    reasons = {batch.id: batch.why for batch in batches}
-    rules = (replace(rule, why=rule.why or reasons.get(rule.batch, "")) for rule in kernel.remove)
-    return replace(kernel, remove=tuple(rules))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from builder.errors import Mark, Problem
+from builder.errors import Problem
 from builder.manifest.nodes import Node, Path
 from builder.manifest.values import shown
 from builder.spelling import nearest
@@ -63,9 +63,9 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
 
 
 def _problems(node: Node, error: Any, path: Path, elsewhere: Elsewhere) -> Iterator[Problem]:
-    """The problems behind one error of the validator."""
-    where = node.mark
+    """Yield the problems behind one error of the validator."""
     kind, instance, says = error.validator, error.instance, error.validator_value
+    subject = _place(path)[:1].upper() + _place(path)[1:]
     if kind == "additionalProperties" and isinstance(instance, dict):
         known = error.schema.get("properties", {})
         for key in instance:
@@ -73,31 +73,33 @@ def _problems(node: Node, error: Any, path: Path, elsewhere: Elsewhere) -> Itera
                 yield _unknown_key(node, path, key, known, elsewhere)
     elif "propertyNames" in error.absolute_schema_path:
         # the validator names no path for a key: the instance is the key, below the mapping at `path`
-        mark = node.at(str(instance)).key_mark
+        key, mark = shown(instance, 60), node.at(str(instance)).key_mark
         if kind == "enum":
-            yield _misplaced_key(mark, str(instance), says)
+            verb = next(one for one in says if one != "file")
+            hint = nearest(str(instance), says) or f"the keys here are {_either(says)}"
+            yield Problem("M005", f"The key `{key}` does not go with `{verb}`.", mark, hint=hint)
         else:
-            yield Problem("M004", f"`{shown(instance, 60)}` is not a valid name here.", mark)
+            yield Problem("M004", f"`{key}` is not a valid name here.", mark)
     elif kind == "type":
-        wanted = _wanted(says)
+        wanted = _either([TYPES[one] for one in ([says] if isinstance(says, str) else says)], quote="")
         hint = None
         if says == "array" and isinstance(instance, str):
             hint = f"write it in brackets: `[{shown(instance, 60)}]`"
-        yield Problem("M004", f"{_subject(path)} must be {wanted}, and is {_is(instance)}.", where, hint=hint)
+        message = f"{subject} must be {wanted}, and is {_is(instance)}."
+        yield Problem("M004", message, node.mark, hint=hint)
     elif kind == "required":
         for key in says:
             if key not in instance:
-                yield Problem(
-                    "M004", f"{_subject(path)} lacks the key `{key}`.", where, hint=_about(error, key)
-                )
+                about = error.schema.get("properties", {}).get(key, {}).get("description")
+                hint = f"{key}: {about}" if about else None
+                yield Problem("M004", f"{subject} lacks the key `{key}`.", node.mark, hint=hint)
     elif kind in ("anyOf", "oneOf"):
         verbs = [k for choice in says for k in choice["required"]]
         number = "one" if kind == "anyOf" else "exactly one"
-        yield Problem("M004", f"{_subject(path)} needs {number} of the keys {_either(verbs)}.", where)
+        yield Problem("M004", f"{subject} needs {number} of the keys {_either(verbs)}.", node.mark)
     else:
-        yield Problem(
-            "M004", f"{_subject(path)} {_complaint(kind, says, instance)}.", where, hint=_hint(error)
-        )
+        message = f"{subject} {_complaint(kind, says, instance)}."
+        yield Problem("M004", message, node.mark, hint=error.schema.get("description"))
 
 
 def _unknown_key(node: Node, path: Path, key: str, known: Mapping[str, Any], elsewhere: Elsewhere) -> Problem:
@@ -114,12 +116,6 @@ def _unknown_key(node: Node, path: Path, key: str, known: Mapping[str, Any], els
     return Problem("M005", f"The key `{shown(key, 60)}` is not known{place}.", mark, hint=hint)
 
 
-def _misplaced_key(mark: Mark, key: str, allowed: list[str]) -> Problem:
-    verb = next(k for k in allowed if k != "file")
-    hint = nearest(key, allowed) or f"the keys here are {_either(allowed)}"
-    return Problem("M005", f"The key `{shown(key, 60)}` does not go with `{verb}`.", mark, hint=hint)
-
-
 def _complaint(kind: str, says: Any, instance: Any) -> str:
     if kind == "pattern":
         return f"`{shown(instance, 60)}` is not written as it should be"
@@ -132,20 +128,6 @@ def _complaint(kind: str, says: Any, instance: Any) -> str:
     return f"does not satisfy {kind} {shown(says, 60)}"
 
 
-def _hint(error: Any) -> str | None:
-    about = error.schema.get("description")
-    return str(about) if about else None
-
-
-def _about(error: Any, key: str) -> str | None:
-    about = error.schema.get("properties", {}).get(key, {}).get("description")
-    return f"{key}: {about}" if about else None
-
-
-def _subject(path: Path) -> str:
-    return _place(path)[:1].upper() + _place(path)[1:]
-
-
 def _place(path: Path) -> str:
     """Return a path such as `batches[3].remove[0]`, or the name of the whole document."""
     if not path:
@@ -154,10 +136,6 @@ def _place(path: Path) -> str:
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{shown(step, 60)}"
     return f"`{text.removeprefix('.')}`"
-
-
-def _wanted(says: str | list[str]) -> str:
-    return _either([says] if isinstance(says, str) else says, TYPES, quote="")
 
 
 def _is(instance: Any) -> str:
@@ -172,6 +150,6 @@ def _is(instance: Any) -> str:
     return f"the number {instance}" if isinstance(instance, int) else f"the text `{shown(instance, 60)}`"
 
 
-def _either(words: Iterable[str], names: Mapping[str, str] | None = None, quote: str = "`") -> str:
-    shown = [f"{quote}{names[w] if names else w}{quote}" for w in words]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+def _either(words: Iterable[str], quote: str = "`") -> str:
+    *most, last = [f"{quote}{word}{quote}" for word in words]
+    return f"{', '.join(most)} or {last}" if most else last

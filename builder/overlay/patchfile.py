@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: .*)?\Z")
+from builder.manifest.paths import path_fault
+
+_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: .*)?\r?\Z")
 _MODE = re.compile(rb"(old mode|new mode|new file mode|deleted file mode) (.*)", re.DOTALL)
-_RENAME = re.compile(rb"(rename|copy|similarity|dissimilarity) ")
-_PREAMBLE = (b"diff --git ", b"--- ", b"+++ ", b"@@ ")
-_BODY = (b" ", b"+", b"-", b"\\")
+#: The beginning of a line that is no part of a hunk -> why the patch is refused.
+_REFUSED = {
+    rb"(?:rename|copy|similarity|dissimilarity) ": "renames and copies are not supported; "
+    "write the patch with --no-renames",
+    rb"GIT binary patch|Binary files ": "binary patches are not supported; use a whole-file overlay",
+    rb"\+\+\+ |@@": "a hunk without the name of its file",
+    rb"\d+(?:,\d+)?[acd]\d*\Z": "it is an ed script or a normal diff; only unified diffs are applied",
+}
 
 
 class Broken(Exception):
@@ -24,46 +31,77 @@ class Broken(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a file with its end, and the line of the patch that shows it."""
-
-    text: bytes
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
 class Hunk:
+    """The old lines of a file, each with the line of the patch that shows it, and the new ones."""
+
     line: int  # of its header in the patch
     start: int  # first old line, 1-based; for no old lines, the line before
     written: int  # the same for the new file
-    old: tuple[Line, ...]
-    new: tuple[Line, ...]
+    old: tuple[tuple[bytes, int], ...]
+    new: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FilePatch:
     """The part of a patch for one file."""
 
     path: str
     line: int
-    hunks: tuple[Hunk, ...]
+    hunks: list[Hunk] = field(default_factory=list)
+    modes: dict[str, str] = field(default_factory=dict)  # by the words of git
     new: bool = False
     deleted: bool = False
-    old_mode: str | None = None
-    new_mode: str | None = None
+    headed: bool = False  # `---` and `+++` were read
 
 
 def read(source: bytes) -> list[FilePatch]:
     """The files of a patch, in order. Raises Broken."""
-    parts = list(_Reader(source).parts())
+    parts: dict[str, FilePatch] = {}
+    part: FilePatch | None = None
+    lines = split(source)
+    at = 0
+    while at < len(lines):
+        line = lines[at].rstrip(b"\n")
+        at += 1
+        if line.startswith(b"diff --git "):
+            part = _started(parts, _named_by_git(line, at), at)
+        elif line.startswith(b"--- ") and (after := lines[at : at + 1]) and after[0].startswith(b"+++ "):
+            old, new = _name(line, b"a/", at), _name(after[0].rstrip(b"\n"), b"b/", at + 1)
+            path = new or old
+            if path is None:
+                raise Broken("both sides are /dev/null", at)
+            if old not in (None, path):
+                raise Broken(f"{old} becomes {new}; renames are not supported", at)
+            if part is None or part.headed:
+                part = _started(parts, path, at)
+            elif part.path != path:
+                raise Broken(f"its header names {part.path}, its body {path}", at)
+            if ("new file mode" in part.modes and old) or ("deleted file mode" in part.modes and new):
+                raise Broken(f"it contradicts itself on whether {path} exists", at)
+            part.headed, part.new, part.deleted = True, old is None, new is None
+            at += 1
+            if not lines[at : at + 1] or not lines[at].startswith(b"@@"):
+                raise Broken("no hunk follows", at + 1)
+        elif line.startswith(b"@@") and part and part.headed:
+            hunk, at = _hunk(lines, at)
+            part.hunks.append(hunk)
+        elif part and not part.headed and (mode := _MODE.match(line)):
+            if mode[2] not in (b"100644", b"100755"):
+                raise Broken("only plain files (100644, 100755) are patched", at)
+            part.modes[mode[1].decode()] = mode[2].decode()
+            part.new, part.deleted = "new file mode" in part.modes, "deleted file mode" in part.modes
+        else:  # another header of git, or prose
+            for pattern, why in _REFUSED.items():
+                if re.match(pattern, line):
+                    raise Broken(why, at)
     if not parts:
         raise Broken("it holds no file", 1)
-    lines: dict[str, int] = {}
-    for part in parts:
-        if part.path in lines:
-            raise Broken(f"{part.path} occurs twice (first at line {lines[part.path]})", part.line)
-        lines[part.path] = part.line
-    return parts
+    for one in parts.values():
+        if not one.headed and not one.modes:
+            raise Broken(f"it has no changes for {one.path}", one.line)
+        if one.new and one.deleted:
+            raise Broken(f"it contradicts itself on whether {one.path} exists", one.line)
+    return list(parts.values())
 
 
 def split(data: bytes) -> list[bytes]:
@@ -71,147 +109,69 @@ def split(data: bytes) -> list[bytes]:
     return re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
 
 
-class _Reader:
-    def __init__(self, source: bytes) -> None:
-        self.lines = split(source)
-        self.at = 0
+def _started(parts: dict[str, FilePatch], path: str, line: int) -> FilePatch:
+    if path in parts:
+        raise Broken(f"{path} occurs twice (first at line {parts[path].line})", line)
+    parts[path] = FilePatch(path, line)
+    return parts[path]
 
-    def peek(self, ahead: int = 0) -> bytes:
-        """A line without its end; empty behind the last."""
-        rest = self.lines[self.at + ahead : self.at + ahead + 1]
-        return rest[0].rstrip(b"\n") if rest else b""
 
-    def parts(self) -> Iterator[FilePatch]:
-        while self.at < len(self.lines):
-            line = self.peek()
-            if line.startswith(b"diff --git ") or (
-                line.startswith(b"--- ") and self.peek(1).startswith(b"+++ ")
-            ):
-                yield self._part()
-            elif line.startswith((b"@@ ", b"+++ ")):
-                raise Broken("a hunk without the name of its file", self.at + 1)
-            elif re.match(rb"\d+(?:,\d+)?[acd]\d*\Z", line):
-                raise Broken(
-                    "it is an ed script or a normal diff; only unified diffs are applied", self.at + 1
-                )
-            else:
-                self.at += 1  # prose before the first file
+def _named_by_git(line: bytes, at: int) -> str:
+    names = line.removeprefix(b"diff --git ")
+    old, new = names[: len(names) // 2], names[len(names) // 2 + 1 :]
+    if names.startswith(b'"'):
+        raise Broken("quoted paths are not supported", at)
+    if old[:2] != b"a/" or new[:2] != b"b/" or old[2:] != new[2:]:
+        raise Broken("the header names two different files; renames are not supported", at)
+    return _path(old[2:], at)
 
-    def _part(self) -> FilePatch:
-        begin = self.at + 1
-        named, modes = self._git() if self.peek().startswith(b"diff --git ") else (None, {})
-        old = new = None
-        hunks: list[Hunk] = []
-        if headed := self.peek().startswith(b"--- "):
-            old, new = self._name(b"--- ", b"a/"), self._name(b"+++ ", b"b/")
-            if old is None and new is None:
-                raise Broken("both sides are /dev/null", begin)
-            if old and new and old != new:
-                raise Broken(f"{old} becomes {new}; renames are not supported", begin)
-            while self.peek().startswith(b"@@"):
-                hunks.append(self._hunk())
-            if not hunks:
-                raise Broken("no hunk follows", self.at + 1)
-        elif not modes:
-            raise Broken(f"it has no changes for {named}", begin)
-        path = new or old or named or ""
-        created, deleted = modes.get("new file mode"), modes.get("deleted file mode")
-        if (created and (deleted or old)) or (deleted and new):
-            raise Broken(f"it contradicts itself on whether {path} exists", begin)
-        if named and path != named:
-            raise Broken(f"its header names {named}, its body {path}", begin)
-        return FilePatch(
-            path,
-            begin,
-            tuple(hunks),
-            new=bool(created) or (headed and old is None),
-            deleted=bool(deleted) or (headed and new is None),
-            old_mode=modes.get("old mode") or deleted,
-            new_mode=modes.get("new mode") or created,
-        )
 
-    def _git(self) -> tuple[str, dict[str, str]]:
-        """The path that a header of git names, and the modes that follow it, by their words."""
-        names = self.peek()[len(b"diff --git ") :]
-        if names.startswith(b'"'):
-            raise Broken("quoted paths are not supported", self.at + 1)
-        old, new = names[: len(names) // 2], names[len(names) // 2 + 1 :]
-        if old[:2] != b"a/" or new[:2] != b"b/" or old[2:] != new[2:]:
-            raise Broken("the header names two different files; renames are not supported", self.at + 1)
-        named = _path(old[2:], self.at + 1)
-        self.at += 1
-        modes: dict[str, str] = {}
-        while (line := self.peek()).strip() and not line.startswith((*_PREAMBLE, b"-- ")):
-            if mode := _MODE.match(line):
-                if mode[2] not in (b"100644", b"100755"):
-                    raise Broken("only plain files (100644, 100755) are patched", self.at + 1)
-                modes[mode[1].decode()] = mode[2].decode()
-            elif rename := _RENAME.match(line):
-                what = rename[1].decode()
-                raise Broken(f"`{what}` is not supported; write the patch with --no-renames", self.at + 1)
-            elif line.startswith((b"GIT binary patch", b"Binary files ")):
-                raise Broken("binary patches are not supported; use a whole-file overlay", self.at + 1)
-            self.at += 1
-        return named, modes
-
-    def _name(self, prefix: bytes, side: bytes) -> str | None:
-        line = self.peek()
-        self.at += 1
-        if not line.startswith(prefix):
-            raise Broken(f"`{prefix.decode().strip()}` is missing", self.at)
-        name = line[len(prefix) :].rstrip(b"\r").split(b"\t")[0]
-        if name == b"/dev/null":
-            return None
-        if name.startswith(b'"'):
-            raise Broken("quoted paths are not supported", self.at)
-        if not name.startswith(side):
-            raise Broken(f"the path does not begin with {side.decode()}", self.at)
-        return _path(name[len(side) :], self.at)
-
-    def _hunk(self) -> Hunk:
-        begin = self.at + 1
-        header = _HEADER.match(self.peek().rstrip(b"\r"))
-        if header is None:
-            raise Broken("the header of the hunk is not `@@ -a,b +c,d @@`", begin)
-        old: list[Line] = []
-        new: list[Line] = []
-        missing = {b"-": int(header[2] or 1), b"+": int(header[4] or 1)}
-        self.at += 1
-        while any(missing.values()):
-            if self.at >= len(self.lines):
-                raise Broken("the patch ends inside a hunk", self.at)
-            raw = self.lines[self.at]
-            self.at += 1
-            if raw[:1] not in (b" ", b"-", b"+"):
-                raise Broken("the hunk has fewer lines than its header says", self.at)
-            if not raw.endswith(b"\n"):
-                raise Broken("the patch ends inside a line", self.at)
-            torn = self.peek().startswith(b"\\ ")  # No newline at end of file
-            line = Line(raw[1:-1] if torn else raw[1:], self.at)
-            self.at += torn
-            for sign, side in ((b"-", old), (b"+", new)):
-                if raw[:1] in (b" ", sign):
-                    if not missing[sign]:
-                        raise Broken("the hunk has more lines than its header says", line.line)
-                    missing[sign] -= 1
-                    side.append(line)
-        following = self.peek()
-        if following[:1] in _BODY and not following.startswith((b"+++ ", b"--- ", b"-- ")):
-            raise Broken("the hunk has more lines than its header says", self.at + 1)
-        if [line.text for line in old] == [line.text for line in new]:
-            raise Broken("the hunk changes nothing", begin)
-        return Hunk(begin, int(header[1]), int(header[3]), tuple(old), tuple(new))
+def _name(line: bytes, side: bytes, at: int) -> str | None:
+    """The path of a `---` or `+++` line; None for /dev/null."""
+    name = line[4:].rstrip(b"\r").split(b"\t")[0]
+    if name == b"/dev/null":
+        return None
+    if name.startswith(b'"'):
+        raise Broken("quoted paths are not supported", at)
+    if not name.startswith(side):
+        raise Broken(f"the path does not begin with {side.decode()}", at)
+    return _path(name[len(side) :], at)
 
 
 def _path(raw: bytes, line: int) -> str:
     """A plain path inside the tree. Raises Broken for any other."""
-    try:
-        path = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise Broken("a path is not UTF-8", line) from None
-    parts = path.split("/")
-    if path.startswith("/") or "\\" in path or "\0" in path or re.match(r"[A-Za-z]:", path):
-        raise Broken(f"`{path}` is not a path inside the tree", line)
-    if any(part in ("", ".", "..") or part.lower() in (".git", "git~1") for part in parts):
-        raise Broken(f"`{path}` is not a plain path inside the tree", line)
+    path = raw.decode("utf-8", "backslashreplace")
+    if fault := path_fault(path):
+        raise Broken(f"the path `{path}` {fault}", line)
     return path
+
+
+def _hunk(lines: Sequence[bytes], at: int) -> tuple[Hunk, int]:
+    """The hunk whose header is line `at` (1-based) of a patch, and the line that ends it."""
+    begin, header = at, _HEADER.match(lines[at - 1].rstrip(b"\n"))
+    if header is None:
+        raise Broken("the header of the hunk is not `@@ -a,b +c,d @@`", begin)
+    sides: dict[bytes, list[tuple[bytes, int]]] = {b"-": [], b"+": []}
+    counts = {b"-": int(header[2] or 1), b"+": int(header[4] or 1)}
+    while any(len(sides[sign]) < counts[sign] for sign in sides):
+        if at >= len(lines):
+            raise Broken("the patch ends inside a hunk", at)
+        raw = lines[at]
+        at += 1
+        if raw[:1] not in (b" ", b"-", b"+"):
+            raise Broken("the hunk has fewer lines than its header says", at)
+        if not raw.endswith(b"\n"):
+            raise Broken("the patch ends inside a line", at)
+        torn = at < len(lines) and lines[at].startswith(b"\\ ")  # No newline at end of file
+        for sign, side in sides.items():
+            if raw[:1] in (b" ", sign):
+                side.append((raw[1:-1] if torn else raw[1:], at))
+        at += torn
+    after = lines[at] if at < len(lines) else b""
+    more = after.startswith((b" ", b"+", b"-", b"\\")) and not after.startswith((b"+++ ", b"--- ", b"-- "))
+    if more or any(len(sides[sign]) > counts[sign] for sign in sides):
+        raise Broken("the hunk has more lines than its header says", at + more)
+    new = tuple(text for text, _ in sides[b"+"])
+    if [text for text, _ in sides[b"-"]] == list(new):
+        raise Broken("the hunk changes nothing", begin)
+    return Hunk(begin, int(header[1]), int(header[3]), tuple(sides[b"-"]), new), at

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from builder.errors import Mark, Problem
 from builder.manifest.model import Manifest
+from builder.overlay import patch as patches
 from builder.overlay import patchfile
 from builder.source.parse import parse
 
@@ -30,10 +31,8 @@ def problems(manifest: Manifest) -> Iterator[Problem]:
     for patch in (patch for batch in manifest.batches for patch in batch.patches):
         try:
             patchfile.read(sources.get(patch.overlay, b""))
-        except patchfile.Broken as error:
-            message = f"{patch.overlay} cannot be read: {error}."
-            hint = error.hint or f"The manifest names the patch at {patch.mark}."
-            yield Problem("R007", message, Mark(patch.overlay, error.line), hint=hint)
+        except patchfile.Broken as broken:
+            yield patches.problem(patch.overlay, patch.mark, broken)
 
 
 def _unparsed(overlay: str, mark: Mark, error: Exception, lines_before: int) -> Problem:

@@ -201,8 +201,8 @@ GIT = "diff --git a/{0} b/{1}\n"
             GIT.format("f.txt", "g.txt") + "similarity index 100%\nrename from f.txt\nrename to g.txt\n",
             "rename",
         ),
-        (GIT.format("f.txt", "f.txt") + "similarity index 90%\n", "similarity"),
-        (GIT.format("f.txt", "f.txt") + "copy from f.txt\ncopy to g.txt\n", "copy"),
+        (GIT.format("f.txt", "f.txt") + "similarity index 90%\n", "renames and copies"),
+        (GIT.format("f.txt", "f.txt") + "copy from f.txt\ncopy to g.txt\n", "renames and copies"),
         (GIT.format("f.txt", "f.txt") + "index 1..2 100644\nGIT binary patch\nliteral 3\n", "binary"),
         (GIT.format("f.txt", "f.txt") + "Binary files a/f.txt and b/f.txt differ\n", "binary"),
         (

@@ -30,15 +30,12 @@ class Store(Protocol):
 
     def get(self, kind: str, key: bytes) -> bytes | None:
         """The result under a key, or None; never one that was damaged."""
-        ...
 
     def put(self, kind: str, key: bytes, data: bytes) -> None:
         """Keep a result."""
-        ...
 
     def added(self) -> Entries:
         """What this process has put."""
-        ...
 
 
 _store: Store | None = None
@@ -60,17 +57,7 @@ def recall(kind: str, given: tuple[object, ...], make: Callable[[], T]) -> T:
 
     `given` are values that `digest` takes, all that the result depends on; `kind` says what the result is.
     """
-    store = _store
-    if store is None:
-        return make()
-    key = digest(*given)
-    data = store.get(kind, key)
-    if data is not None:
-        found: T = pickle.loads(data)
-        return found
-    made = make()
-    store.put(kind, key, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
-    return made
+    return recall_each(kind, [given], lambda _: [make()])[0]
 
 
 def recall_each(
@@ -81,13 +68,12 @@ def recall_each(
     if store is None:
         return list(make(range(len(given))))
     keys = [digest(*one) for one in given]
-    known = {number: data for number, key in enumerate(keys) if (data := store.get(kind, key)) is not None}
-    found: dict[int, T] = {number: pickle.loads(data) for number, data in known.items()}
-    todo = [number for number in range(len(given)) if number not in found]
-    for number, one in zip(todo, make(todo) if todo else (), strict=True):
-        found[number] = one
-        store.put(kind, keys[number], pickle.dumps(one, pickle.HIGHEST_PROTOCOL))
-    return [found[number] for number in range(len(given))]
+    known = [store.get(kind, key) for key in keys]
+    todo = [number for number, data in enumerate(known) if data is None]
+    made = dict(zip(todo, make(todo) if todo else (), strict=True))
+    for number, result in made.items():
+        store.put(kind, keys[number], pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
+    return [made[number] if data is None else pickle.loads(data) for number, data in enumerate(known)]
 
 
 def recall_while(
@@ -106,10 +92,9 @@ def recall_while(
     key = digest(*given)
     data = store.get(kind, key)
     if data is not None:
-        answers, found = pickle.loads(data)
-        if all(answer(question) == said for question, said in answers.items()):
-            kept: T = found
-            return kept
+        known: tuple[Mapping[Q, object], T] = pickle.loads(data)
+        if all(answer(question) == before for question, before in known[0].items()):
+            return known[1]
     answers, made = make()
     store.put(kind, key, pickle.dumps((dict(answers), made), pickle.HIGHEST_PROTOCOL))
     return made
@@ -132,9 +117,9 @@ def digest(*values: object) -> bytes:
 
     Raises TypeError for any other value.
     """
-    found = hashlib.sha256()
-    _feed(found.update, values)
-    return found.digest()
+    total = hashlib.sha256()
+    _feed(total.update, values)
+    return total.digest()
 
 
 def _feed(update: Callable[[bytes], None], value: object) -> None:
@@ -177,43 +162,35 @@ def add(entries: Entries) -> None:
 class Shelf(MutableMapping[K, V]):
     """The results of one kind in a store, as a mapping.
 
-    A result is read when it is asked for. Iteration gives those that were used, and deleting one makes the
-    store forget nothing.
+    A result is read when it is asked for. Iteration gives those that were used; deleting one does nothing.
     """
 
     def __init__(self, store: Store, kind: str) -> None:
         self._store = store
         self._kind = kind
         self._used: dict[K, V] = {}
-        self._deleted: set[K] = set()
 
     def __getitem__(self, key: K) -> V:
-        if key not in self._used or key in self._deleted:
-            data = None if key in self._deleted else self._store.get(self._kind, _of(key))
+        if key not in self._used:
+            data = self._store.get(self._kind, digest(key))
             if data is None:
                 raise KeyError(key)
             self._used[key] = pickle.loads(data)
         return self._used[key]
 
     def __setitem__(self, key: K, value: V) -> None:
-        self._deleted.discard(key)
-        if key in self._used and self._used[key] is value:
-            return
-        self._used[key] = value
-        self._store.put(self._kind, _of(key), pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+        if key not in self._used or self._used[key] is not value:
+            self._used[key] = value
+            self._store.put(self._kind, digest(key), pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
 
     def __delitem__(self, key: K) -> None:
-        self._deleted.add(key)
+        pass
 
     def __bool__(self) -> bool:
         return True  # it may hold what nobody has asked for
 
     def __iter__(self) -> Iterator[K]:
-        return (key for key in self._used if key not in self._deleted)
+        return iter(self._used)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-def _of(key: object) -> bytes:
-    return digest(key)
+        return len(self._used)

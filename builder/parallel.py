@@ -15,6 +15,7 @@ import tempfile
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import IO, Generic, TypeVar
 
 from builder import memo, progress
@@ -24,17 +25,18 @@ T = TypeVar("T")
 
 
 class Future(Generic[T]):
-    """The result of work that may still be running."""
+    """The result of work in a child process. It must depend on memory only; its result must be picklable."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
-        self._value: T | None = None
-        self._pending = False
+        self._value: T
+        self._known = self._pending = False
         if hasattr(os, "fork"):
             self._start()
 
     def _start(self) -> None:
-        told = _file()
+        global _in_child
+        result = _file()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 warns when other threads exist
             child = os.fork()
@@ -42,13 +44,15 @@ class Future(Generic[T]):
         if child == 0:
             status = 1
             try:
-                _join_group(alone)
+                _in_child = True
+                if alone:
+                    os.setpgid(0, 0)
                 progress.silence()
                 before = set(memo.added())
                 value = self._work()
                 remembered = {key: data for key, data in memo.added().items() if key not in before}
-                pickle.dump((value, remembered), told, pickle.HIGHEST_PROTOCOL)
-                told.flush()
+                pickle.dump((value, remembered), result, pickle.HIGHEST_PROTOCOL)
+                result.flush()
                 status = 0
             except BaseException:  # the parent does the work again, and raises it there
                 pass
@@ -57,8 +61,8 @@ class Future(Generic[T]):
         if alone:
             with contextlib.suppress(OSError):  # the child did it already, or has ended
                 os.setpgid(child, child)
-        self._child, self._told, self._pending = child, told, True
-        self._unused = weakref.finalize(self, _end, child, told, alone)
+        self._child, self._file, self._pending = child, result, True
+        self._unused = weakref.finalize(self, _end, child, result, alone)
 
     def result(self) -> T:
         """The value; waits for the child. Raises whatever the work raises."""
@@ -66,21 +70,16 @@ class Future(Generic[T]):
             _, status = os.waitpid(self._child, 0)  # when this is interrupted, the child is still abandoned
             self._pending = False
             self._unused.detach()
-            self._value = self._taken(status)
-        elif self._value is None:
-            self._value = self._work()
-        return self._value
-
-    def _taken(self, status: int) -> T:
-        with self._told as told:
-            if status == 0:
-                told.seek(0)
-                value: T
-                value, remembered = pickle.load(told)
-                memo.add(remembered)
-                return value
+            with self._file as result:
+                if status == 0:
+                    result.seek(0)
+                    self._value, remembered = pickle.load(result)
+                    self._known = True
+                    memo.add(remembered)
         # a child killed for lack of memory costs time, but does not fail the build
-        return self._work()
+        if not self._known:
+            self._value, self._known = self._work(), True
+        return self._value
 
 
 def _file() -> IO[bytes]:
@@ -95,25 +94,12 @@ def _file() -> IO[bytes]:
 _in_child = False
 
 
-def _join_group(own: bool) -> None:
-    """Make a child the leader of a process group of its own, unless a child started it."""
-    global _in_child
-    _in_child = True
-    if own:
-        os.setpgid(0, 0)
-
-
-def _end(child: int, told: IO[bytes], group: bool) -> None:
+def _end(child: int, result: IO[bytes], group: bool) -> None:
     """Kill and reap a child whose result is abandoned, for example after an error; `group`: with all that it
     started."""
-    told.close()
+    result.close()
     (os.killpg if group else os.kill)(child, signal.SIGKILL)
     os.waitpid(child, 0)
-
-
-def submit(work: Callable[[], T]) -> Future[T]:
-    """Start work in a child process. It must depend on memory only, and its result must be picklable."""
-    return Future(work)
 
 
 #: With fewer items, or bytes of source in all of them, another process costs more than it saves: it copies
@@ -140,17 +126,11 @@ def map_parallel(
         lightest = weights.index(min(weights))
         shares[lightest].append(index)
         weights[lightest] += weigh(items[index])
-    theirs = [submit(_part(work, items, share)) for share in shares[1:]]
+    theirs = [Future(partial(work, [items[index] for index in share])) for share in shares[1:]]
     results = dict(zip(shares[0], work([items[index] for index in shares[0]]), strict=True))
     for share, future in zip(shares[1:], theirs, strict=True):
         results.update(zip(share, future.result(), strict=True))
     return [results[index] for index in range(len(items))]
-
-
-def _part(
-    work: Callable[[Sequence[A]], Sequence[T]], items: Sequence[A], share: Sequence[int]
-) -> Callable[[], Sequence[T]]:
-    return lambda: work([items[index] for index in share])
 
 
 def _cores() -> int:

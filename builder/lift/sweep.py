@@ -19,7 +19,7 @@ from builder.lift.history import Commit
 from builder.lift.statements import statements
 from builder.lift.trial import trial
 from builder.manifest.model import Manifest
-from builder.parallel import submit
+from builder.parallel import Future
 from builder.pipeline.ranges import UNKNOWN, About, about
 from builder.pipeline.request_key import own_digest
 from builder.pipeline.run import Recalled
@@ -115,7 +115,7 @@ def apart(job: Job, commits: Sequence[Commit]) -> list[Tried]:
     Nothing is written. Raises BuildError when a commit cannot be read.
     """
     recall = Recalled()
-    return submit(lambda: [_attempt(job, commit, recall) for commit in commits]).result()
+    return Future(lambda: [_attempt(job, commit, recall) for commit in commits]).result()
 
 
 def _attempt(job: Job, commit: Commit, recall: Recalled) -> Tried:

@@ -15,7 +15,7 @@ from builder.errors import BuildError, Problem
 from builder.graph.modules import Summary, summaries
 from builder.manifest.model import Manifest
 from builder.native import gate as native
-from builder.parallel import Future, submit
+from builder.parallel import Future
 from builder.pipeline.prune import python_modules
 from builder.pipeline.run import Run
 from builder.select.rules import Selection
@@ -43,7 +43,7 @@ def compare_beside(
         summarized = summaries(run.upstream.restrict(removed), packages, run.summaries)
         return Compared(summarized, surface(files, packages), native.check(run.upstream))
 
-    return submit(compared)
+    return Future(compared)
 
 
 def surface_files(upstream: Snapshot, selection: Selection, manifest: Manifest) -> Snapshot:

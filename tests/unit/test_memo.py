@@ -46,7 +46,7 @@ def test_a_result_belongs_to_whoever_gets_it() -> None:
 
 def test_what_a_second_process_finds_out_is_remembered() -> None:
     with memo.using(MemoryStore()):
-        assert parallel.submit(lambda: length(b"in a child")).result() == [10]
+        assert parallel.Future(lambda: length(b"in a child")).result() == [10]
         assert CALLS == []  # this process did not call it
         assert length(b"in a child") == [10]
         assert CALLS == []

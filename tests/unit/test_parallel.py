@@ -13,23 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder import parallel
-from builder.parallel import map_parallel, submit
+from builder.parallel import Future, map_parallel
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 
 
 def test_the_value_comes_from_another_process() -> None:
-    assert submit(os.getpid).result() != os.getpid()
+    assert Future(os.getpid).result() != os.getpid()
 
 
 def test_a_value_can_be_asked_for_twice() -> None:
-    asked = submit(lambda: [1, 2])
+    asked = Future(lambda: [1, 2])
     assert asked.result() is asked.result()
 
 
 def test_nothing_is_a_value_too() -> None:
     calls: list[int] = []
-    asked = submit(lambda: calls.append(1))
+    asked = Future(lambda: calls.append(1))
     assert asked.result() is None
 
 
@@ -37,13 +37,13 @@ def test_what_the_work_raises_is_raised_where_it_is_asked_for() -> None:
     def work() -> int:
         raise ValueError("no")
 
-    asked = submit(work)
+    asked = Future(work)
     with pytest.raises(ValueError, match="no"):
         asked.result()
 
 
 def test_a_child_that_is_done_ends_before_its_large_result_is_asked_for() -> None:
-    asked = submit(lambda: bytes(1 << 20))
+    asked = Future(lambda: bytes(1 << 20))
     waited = os.WEXITED | os.WNOWAIT | os.WNOHANG
     until = time.monotonic() + 20
     while not (ended := os.waitid(os.P_PID, asked._child, waited)) and time.monotonic() < until:
@@ -54,7 +54,7 @@ def test_a_child_that_is_done_ends_before_its_large_result_is_asked_for() -> Non
 
 def test_the_result_waits_in_a_file_where_memory_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "memfd_create", raising=False)
-    assert submit(lambda: [os.getpid()]).result() != [os.getpid()]
+    assert Future(lambda: [os.getpid()]).result() != [os.getpid()]
 
 
 def test_a_child_that_dies_costs_time_and_not_the_value() -> None:
@@ -65,16 +65,16 @@ def test_a_child_that_dies_costs_time_and_not_the_value() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return 7
 
-    assert submit(work).result() == 7
+    assert Future(work).result() == 7
 
 
 def test_what_cannot_be_sent_is_worked_out_here() -> None:
-    assert submit(lambda: lambda: 3).result()() == 3
+    assert Future(lambda: lambda: 3).result()() == 3
 
 
 def test_without_fork_the_work_is_done_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "fork")
-    assert submit(os.getpid).result() == os.getpid()
+    assert Future(os.getpid).result() == os.getpid()
 
 
 @pytest.mark.parametrize("interrupted", [False, True], ids=["abandoned", "interrupted"])
@@ -85,7 +85,7 @@ def test_what_a_child_started_ends_with_it(interrupted: bool) -> None:
         os.write(writing, b"%d" % os.getpid())
         time.sleep(60)
 
-    asked = submit(lambda: submit(inner).result())
+    asked = Future(lambda: Future(inner).result())
     inside = int(os.read(reading, 20))
     if interrupted:
         signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -105,7 +105,7 @@ def test_what_a_child_started_ends_with_it(interrupted: bool) -> None:
 
 
 def test_a_value_that_nobody_asks_for_leaves_no_process() -> None:
-    asked = submit(lambda: time.sleep(60))
+    asked = Future(lambda: time.sleep(60))
     child = asked._child
     del asked
     with pytest.raises(ProcessLookupError):
@@ -113,7 +113,7 @@ def test_a_value_that_nobody_asks_for_leaves_no_process() -> None:
 
 
 def test_a_large_value_comes_whole() -> None:
-    assert submit(lambda: b"x" * 5_000_000).result() == b"x" * 5_000_000
+    assert Future(lambda: b"x" * 5_000_000).result() == b"x" * 5_000_000
 
 
 @given(st.lists(st.integers(0, 50), max_size=80), st.integers(1, 60))

@@ -13,7 +13,7 @@ from small_world import World, small_world
 
 from builder import progress
 from builder.cli.display import Display
-from builder.parallel import submit
+from builder.parallel import Future
 from builder.progress import Step
 
 pty = pytest.importorskip("pty", reason="pseudo-terminals are POSIX only")
@@ -69,7 +69,7 @@ def test_a_forked_process_reports_to_nobody() -> None:
         return list(heard.told)
 
     with progress.listening(heard):
-        assert submit(work).result() == []
+        assert Future(work).result() == []
     assert heard.told == []
 
 

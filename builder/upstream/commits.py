@@ -104,10 +104,9 @@ def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> CommitMatch | None
     if not candidates:
         return None
     kinds = git.types(git_dir, candidates)
-    commits = sorted(i for i in candidates if kinds.get(i) == "commit")
-    tags = [git.read_object(git_dir, i + "^{commit}") for i in candidates if kinds.get(i) == "tag"]
-    commits = sorted({*commits, *(tag[0] for tag in tags if tag)})
-    if match := of_digits(wanted, commits):
+    ids = [i for i in candidates if kinds.get(i) in ("commit", "tag")]
+    commits = {commit[0] for i in ids if (commit := git.read_object(git_dir, i + "^{commit}"))}
+    if match := of_digits(wanted, sorted(commits)):
         return match
     kind = kinds.get(candidates[0], "object")
     raise fail("U002", f"{wanted.spec!r} is a {kind}, not a commit.", hint=_LOG)

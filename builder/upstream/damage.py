@@ -17,8 +17,15 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def damaged(cache: Path) -> list[Path]:
-    """Downloads that are not what their names say, and a clone with broken objects, sorted."""
-    return sorted([*_downloads(cache), *_clones(cache)])
+    """The downloads that are not what their names say, and a clone with broken objects, sorted."""
+    git_dir = clone.location(cache)
+    paths = list(_downloads(cache))
+    if git_dir.exists():
+        try:
+            git.run(git_dir, "fsck", "--no-dangling", "--no-progress")
+        except git.GitError:
+            paths.append(git_dir)
+    return sorted(paths)
 
 
 def remove(cache: Path, paths: list[Path]) -> None:
@@ -33,7 +40,7 @@ def remove(cache: Path, paths: list[Path]) -> None:
 
 def _downloads(cache: Path) -> Iterator[Path]:
     # a file without a digest in its name was put there by hand, and is compared with the pin when it is used
-    for path in sorted([*(cache / "sdist").glob("*.tar.gz"), *(cache / "kernel").glob("*/*.whl")]):
+    for path in (*(cache / "sdist").glob("*.tar.gz"), *(cache / "kernel").glob("*/*.whl")):
         stated = _DIGEST.search(path.name if path.suffix == ".gz" else path.parent.name)
         try:
             sound = stated is None or stated[0] == sha256_of(path)
@@ -41,12 +48,3 @@ def _downloads(cache: Path) -> Iterator[Path]:
             sound = False
         if not sound:
             yield path
-
-
-def _clones(cache: Path) -> Iterator[Path]:
-    git_dir = clone.location(cache)
-    if git_dir.exists():
-        try:
-            git.run(git_dir, "fsck", "--no-dangling", "--no-progress")
-        except git.GitError:
-            yield git_dir

@@ -49,9 +49,8 @@ class GitError(Exception):
         lines = [line.strip() for line in stderr.splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
         # the first error line says what happened; the lines after it are advice
-        self.reason = re.sub(
-            r"^(fatal|error): ", "", (fatal or lines or [f"git exited with status {status}"])[0]
-        )
+        first = (fatal or lines or [f"git exited with status {status}"])[0]
+        self.reason = re.sub(r"^(fatal|error): ", "", first)
         self.stderr = stderr
         super().__init__(self.reason)
 
@@ -149,8 +148,7 @@ def read_object(git_dir: Path, name: str) -> tuple[str, str, bytes] | None:
     words = head.decode("utf-8", "replace").split()
     if len(words) != 3:
         return None
-    oid, kind, size = words
-    data = body[: int(size)]
+    oid, kind, data = words[0], words[1], body[: int(words[2])]
     _check(oid, kind, data)
     return oid, kind, data
 
@@ -204,11 +202,8 @@ class GitBlobs:
             return read_blobs(self.git_dir, wanted)
         except GitError as error:
             if self.repair is None:
-                raise fail(
-                    "U001",
-                    f"The repository {self.git_dir} is damaged or incomplete: {error.reason}.",
-                    hint="run `git fsck` on it, or fetch it again",
-                ) from None
+                message = f"The repository {self.git_dir} is damaged or incomplete: {error.reason}."
+                raise fail("U001", message, hint="run `git fsck` on it, or fetch it again") from None
         self.repair()
         return GitBlobs(self.git_dir).read(wanted)
 

@@ -20,7 +20,6 @@ class Blobs(Protocol):
 
         Raises BuildError U001 when one is missing or damaged.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from builder.adapter import MIRROR
 from builder.errors import BuildError, Problem, fail
-from builder.upstream import archive, cache, download, release_cache, spec, wheel
+from builder.spelling import nearest
+from builder.upstream import archive, cache, download, release_cache, wheel
 from builder.upstream.model import MemoryBlobs, ReleaseArchive, Sources, Upstream
-from builder.upstream.release_cache import Form, Found, kept
+from builder.upstream.release_cache import Form, ReleaseFile, kept
 from builder.upstream.spec import Wanted
-
-__all__ = ["kept", "resolve", "versions"]
 
 
 def resolve(wanted: Wanted, where: Sources) -> Upstream:
@@ -22,34 +21,32 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
     Raises BuildError: U001 if it is unavailable, U002 if there is no such release, U003 for a wrong digest.
     """
     wanted = _for_python(wanted, where.python)
-    found = _find(wanted, where)
-    name, version = where.project.name, wanted.value
+    file = _find(wanted, where)
+    name, version, form, sha256 = where.project.name, wanted.value, file.form, file.sha256
     try:
-        read = wheel.read if found.form == "wheel" else archive.read
-        imported = read(found.data, where.project, version, found.sha256)
+        read = wheel.read if form == "wheel" else archive.read
+        imported = read(file.data, where.project, version, sha256)
     except archive.ArchiveError as error:
         raise BuildError(
-            Problem("U001", f"The {found.form} of {name} {version} cannot be used: {reason}.", wanted.mark)
+            Problem("U001", f"The {form} of {name} {version} cannot be used: {reason}.", wanted.mark)
             for reason in error.reasons[:20]
         ) from None
     pinned = "as pinned" if wanted.sha256 else "not pinned in the manifest"
-    from_wheel = found.form == "wheel"
-    file = f", {found.name}" if from_wheel else ""
+    if form == "wheel":
+        kept, listed = ReleaseArchive(file.name, sha256, (where.project.pyproject,)), f", {file.name}"
+    else:
+        kept, listed = ReleaseArchive(f"{name}-{version}.tar.gz", sha256), ""
     return Upstream(
         spec=wanted.spec,
         commit=imported.commit,
         tree=imported.tree,
-        origin=f"release {version} {found.place}{file}, sha256 {found.sha256} ({pinned})",
+        origin=f"release {version} {file.place}{listed}, sha256 {sha256} ({pinned})",
         time=archive.SDIST_TIME,
         version=version,
         blobs=MemoryBlobs(imported.contents),
         version_origin=f"release {version}",
-        kind=found.form,
-        archive=ReleaseArchive(
-            found.name if from_wheel else f"{name}-{version}.tar.gz",
-            found.sha256,
-            (where.project.pyproject,) if from_wheel else (),
-        ),
+        kind=form,
+        archive=kept,
     )
 
 
@@ -60,12 +57,11 @@ def _for_python(wanted: Wanted, python: str | None) -> Wanted:
     if wanted.python is None:
         return replace(wanted, python=python)
     if wanted.spec == wanted.pin:
-        raise fail(
-            "U002",
-            f"The pin {wanted.pin!r} is the wheel for Python {wanted.python}, and --python says {python}.",
-            wanted.mark,
-            hint=f"leave --python out, or write pypi:{wanted.value} for a wheel that is not pinned",
+        message = (
+            f"The pin {wanted.pin!r} is the wheel for Python {wanted.python}, and --python says {python}."
         )
+        hint = f"leave --python out, or write pypi:{wanted.value} for a wheel that is not pinned"
+        raise fail("U002", message, wanted.mark, hint=hint)
     return Wanted(wanted.spec, wanted.kind, wanted.value, python=python)
 
 
@@ -73,27 +69,26 @@ def versions(where: Sources) -> list[str]:
     """The releases that there are: on the index, or offline in the cache. Raises BuildError U001."""
     if where.offline:
         return kept(where.project.name, where.cache)
-    found = download.releases(where.project.name)
-    if not found:
-        message = f"The package index lists no release of {where.project.name}."
-        raise fail("U001", message, hint="check pip's settings")
-    return found
+    if releases := download.releases(where.project.name):
+        return releases
+    message = f"The package index lists no release of {where.project.name}."
+    raise fail("U001", message, hint="check pip's settings")
 
 
-def _find(wanted: Wanted, where: Sources) -> Found:
+def _find(wanted: Wanted, where: Sources) -> ReleaseFile:
     """The archive, from the cache or the index; an sdist where there is one. Raises BuildError."""
     name = where.project.name
     forms: tuple[Form, ...] = (wanted.form,) if wanted.form else ("sdist", "wheel")
     tried: list[str] = []
-    if found := release_cache.find(name, wanted, forms, where.cache, tried):
-        return found
+    if kept_file := release_cache.find(name, wanted, forms, where.cache, tried):
+        return kept_file
     if where.offline:
         raise _unavailable(wanted, where, [*tried, "package index: skipped (offline)"])
     misses: list[download.PipError] = []
     with cache.writing(where.cache) as folder:
         # another builder may have downloaded it while we waited for the lock
-        if found := release_cache.find(name, wanted, forms, folder, []):
-            return found
+        if kept_file := release_cache.find(name, wanted, forms, folder, []):
+            return kept_file
         for form in forms:
             try:
                 return _download(name, wanted, form, folder)
@@ -106,7 +101,7 @@ def _find(wanted: Wanted, where: Sources) -> Found:
     raise _unavailable(wanted, where, [*tried, f"package index: {misses[0].reason}"])
 
 
-def _download(project: str, wanted: Wanted, form: Form, folder: Path) -> Found:
+def _download(project: str, wanted: Wanted, form: Form, folder: Path) -> ReleaseFile:
     """The archive from the index, stored in the cache. Raises PipError, BuildError for a wrong digest."""
     with cache.scratch(folder) as temporary:
         if form == "sdist":
@@ -114,17 +109,15 @@ def _download(project: str, wanted: Wanted, form: Form, folder: Path) -> Found:
         else:
             path = download.newest_wheel(project, wanted.value, temporary, wanted.python)
             data, name = path.read_bytes(), path.name
-    found = Found(form, name, data, hashlib.sha256(data).hexdigest(), "from the package index, through pip")
-    if wanted.sha256 not in (None, found.sha256):
-        raise fail(
-            "U003",
-            f"The {form} of {project} {wanted.value} has sha256 {found.sha256}, and the pin "
-            f"{wanted.pin!r} says {wanted.sha256}.",
-            wanted.mark,
-            hint="the download was altered, or the pin is wrong; the download was discarded",
-        )
-    cache.store(folder, release_cache.place(project, wanted, found), data)
-    return found
+    sha256 = hashlib.sha256(data).hexdigest()
+    if wanted.sha256 not in (None, sha256):
+        message = f"The {form} of {project} {wanted.value} has sha256 {sha256}"
+        message += f", and the pin {wanted.pin!r} says {wanted.sha256}."
+        hint = "the download was altered, or the pin is wrong; the download was discarded"
+        raise fail("U003", message, wanted.mark, hint=hint)
+    file = ReleaseFile(form, name, data, sha256, "from the package index, through pip")
+    cache.store(folder, release_cache.place(project, wanted, file), data)
+    return file
 
 
 def _missing(project: str, wanted: Wanted, misses: list[download.PipError]) -> BuildError:
@@ -132,22 +125,17 @@ def _missing(project: str, wanted: Wanted, misses: list[download.PipError]) -> B
     from packaging.version import Version
 
     version, releases = wanted.value, {name for miss in misses for name in miss.releases}
-    if version in releases or wanted.form == "sdist" or wanted.python is not None:
-        pythons = download.wheel_pythons(project, version)
-        if pythons:
-            listed = ", ".join(pythons)
-            what = f"wheel for Python {wanted.python}" if wanted.python else "wheel for Linux x86_64"
-            what = "sdist" if wanted.form == "sdist" else what
-            return fail(
-                "U002",
-                f"The package index has {project} {version}, and no {what} of it.",
-                wanted.mark,
-                hint=f"it has wheels for Linux x86_64 and Python {listed}",
-            )
-    close = spec.did_you_mean(version, releases)
+    other_form = version in releases or wanted.form == "sdist" or wanted.python is not None
+    if other_form and (pythons := download.wheel_pythons(project, version)):
+        what = f"wheel for Python {wanted.python}" if wanted.python else "wheel for Linux x86_64"
+        what = "sdist" if wanted.form == "sdist" else what
+        message = f"The package index has {project} {version}, and no {what} of it."
+        hint = f"it has wheels for Linux x86_64 and Python {', '.join(pythons)}"
+        return fail("U002", message, wanted.mark, hint=hint)
     newest = sorted(releases, key=Version)[:-4:-1]
-    hint = f"did you mean {close}? " if close else ""
-    hint += f"the newest {'is' if len(newest) == 1 else 'are'} {', '.join(newest)}"
+    listed = f"the newest {'is' if len(newest) == 1 else 'are'} {', '.join(newest)}"
+    close = nearest(version, releases, most=3)
+    hint = f"{close} {listed}" if close else listed
     message = f"The package index has no release {version} of {project}."
     return fail("U002", message, wanted.mark, hint=hint)
 

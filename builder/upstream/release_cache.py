@@ -25,7 +25,7 @@ _SDIST = re.compile(r"(.+?)-(\d[^-]*)(?:-([0-9a-f]{64}))?\.tar\.gz")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReleaseFile:
     """An archive: its form, its file name on the index, its bytes, and where they came from."""
 
     form: Form
@@ -37,15 +37,14 @@ class Found:
 
 def kept(project: str, cache_folder: Path) -> list[str]:
     """Versions of the releases of a project that the cache has, sorted by name."""
-    names = (_sdist(path, project) for path in (cache_folder / "sdist").glob("*.tar.gz"))
-    versions = {found[0] for found in names if found}
-    for path in (cache_folder / "wheel").rglob("*.whl"):
-        parsed = _wheel(path, project)
-        versions |= {parsed[0]} if parsed else set()
-    return sorted(versions)
+    sdists = (_sdist(path, project) for path in (cache_folder / "sdist").glob("*.tar.gz"))
+    wheels = (_wheel(path, project) for path in (cache_folder / "wheel").rglob("*.whl"))
+    return sorted({parsed[0] for parsed in (*sdists, *wheels) if parsed})
 
 
-def find(project: str, wanted: Wanted, forms: Iterable[Form], folder: Path, tried: list[str]) -> Found | None:
+def find(
+    project: str, wanted: Wanted, forms: Iterable[Form], folder: Path, tried: list[str]
+) -> ReleaseFile | None:
     """A sound copy in the cache `folder`, in the first of these forms that has one, or None.
 
     `tried` gets the reason why each other copy is not used.
@@ -66,32 +65,34 @@ def find(project: str, wanted: Wanted, forms: Iterable[Form], folder: Path, trie
             elif wanted.sha256 not in (None, sha256):
                 tried.append(f"cache: {path} is not the file that is pinned (its sha256 is {sha256})")
             else:
-                return Found(form, path.name, data, sha256, "from the cache")
+                return ReleaseFile(form, path.name, data, sha256, "from the cache")
     return None
 
 
-def place(project: str, wanted: Wanted, found: Found) -> str:
+def place(project: str, wanted: Wanted, file: ReleaseFile) -> str:
     """Where the cache keeps an archive that was downloaded for `wanted`, relative to the cache."""
-    if found.form == "sdist":
-        return f"sdist/{_escaped(project)}-{wanted.value}-{found.sha256}.tar.gz"
-    return f"wheel/{wanted.python or NEWEST}/{found.sha256}/{found.name}"
+    if file.form == "sdist":
+        return f"sdist/{_escaped(project)}-{wanted.value}-{file.sha256}.tar.gz"
+    return f"wheel/{wanted.python or NEWEST}/{file.sha256}/{file.name}"
 
 
 def _candidates(project: str, wanted: Wanted, form: Form, folder: Path) -> Iterator[tuple[Path, str | None]]:
     """The files that may be the archive, each with the digest that its place states."""
     if form == "sdist":
         for path in sorted((folder / "sdist").glob(f"*-{wanted.value}*.tar.gz")):
-            if (found := _sdist(path, project)) and found[0] == wanted.value:
-                yield path, found[1]
+            if (parsed := _sdist(path, project)) and parsed[0] == wanted.value:
+                yield path, parsed[1]
         return
     root = folder / "wheel"
     for path in sorted(root.glob(f"{wanted.python or NEWEST}/*/*.whl")):
-        parsed = _wheel(path, project)
-        if parsed and parsed[0] == wanted.value:
+        if (wheel := _wheel(path, project)) and wheel[0] == wanted.value:
             yield path, path.parent.name
-    by_hand = [(parsed, path) for path in sorted(root.glob("*.whl")) if (parsed := _wheel(path, project))]
+    by_hand = [(wheel, path) for path in sorted(root.glob("*.whl")) if (wheel := _wheel(path, project))]
+    python = tuple(int(part) for part in (wanted.python or "").split(".") if part)
     for (version, pythons), path in sorted(by_hand, reverse=True):
-        if version == wanted.value and (wanted.python is None or _fits(pythons, wanted.python)):
+        # a tag may name the major version alone
+        fits = not python or any(python[: len(tag)] == tag for tag in pythons)
+        if version == wanted.value and fits:
             yield path, None
 
 
@@ -121,8 +122,3 @@ def _wheel(path: Path, project: str) -> tuple[str, tuple[tuple[int, ...], ...]] 
     digits = (re.fullmatch(r"\D+(\d)(\d*)", tag.interpreter) for tag in tags)
     pythons = {(int(match[1]), *([int(match[2])] if match[2] else [])) for match in digits if match}
     return str(version), tuple(sorted(pythons))
-
-
-def _fits(pythons: tuple[tuple[int, ...], ...], wanted: str) -> bool:
-    asked = tuple(int(part) for part in wanted.split("."))
-    return any(asked[: len(python)] == python for python in pythons)

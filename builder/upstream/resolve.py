@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from builder.adapter import MIRROR
 from builder.errors import BuildError, fail
 from builder.manifest.model import Project
-from builder.upstream import clone, commits, git, release
+from builder.spelling import nearest
+from builder.upstream import clone, commits, git, release, release_cache
 from builder.upstream import spec as specs
 from builder.upstream.commits import CommitMatch
 from builder.upstream.model import Sources, Upstream
@@ -49,75 +50,46 @@ def _from_repository(wanted: Wanted, path: Path, project: Project) -> Upstream:
 def _opened(path: Path, wanted: Wanted, what: str) -> Path:
     git_dir = git.git_dir_of(path)
     if git_dir is None:
-        raise fail(
-            "U001",
-            f"{wanted.spec!r} is unavailable: the {what} {path} is not a git repository.",
-            wanted.mark,
-            hint="give the folder of a clone, or of a bare repository",
-        )
+        message = f"{wanted.spec!r} is unavailable: the {what} {path} is not a git repository."
+        hint = "give the folder of a clone, or of a bare repository"
+        raise fail("U001", message, wanted.mark, hint=hint)
     return git_dir
 
 
-@dataclass(slots=True)
-class _Search:
-    """Why each place tried so far failed, and the names that it does have, for suggestions."""
-
-    tried: list[str] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-
-
 def _search(wanted: Wanted, where: Sources) -> Upstream:
-    search = _Search(names=list(where.pins))
-    for look in (_in_mirror, _in_clone, _at_remote):
-        upstream = look(wanted, where, search)
-        if upstream is not None:
-            return upstream
-    raise _unavailable(wanted, where, search)
-
-
-def _in_mirror(wanted: Wanted, where: Sources, search: _Search) -> Upstream | None:
+    tried: list[str] = []  # why each place failed
+    names = list(where.pins)  # what these places do have, for suggestions
     if where.mirror is None:
-        search.tried.append(f"mirror: none given ({MIRROR} or --mirror)")
-        return None
-    git_dir = _opened(where.mirror, wanted, "mirror")
-    try:
-        match = commits.find(git_dir, wanted)
-        if match is not None:
-            return _upstream(wanted, git_dir, match, f"the mirror {where.mirror}", where.project)
-        search.tried.append(f"mirror: {where.mirror} does not have it")
-        search.names += commits.ref_names(git_dir)
-    except git.GitError as error:
-        search.tried.append(f"mirror: {where.mirror}: {error.reason}")
-    return None
-
-
-def _in_clone(wanted: Wanted, where: Sources, search: _Search) -> Upstream | None:
+        tried.append(f"mirror: none given ({MIRROR} or --mirror)")
+    else:
+        git_dir = _opened(where.mirror, wanted, "mirror")
+        try:
+            if match := commits.find(git_dir, wanted):
+                return _upstream(wanted, git_dir, match, f"the mirror {where.mirror}", where.project)
+            tried.append(f"mirror: {where.mirror} does not have it")
+            names += commits.ref_names(git_dir)
+        except git.GitError as error:
+            tried.append(f"mirror: {where.mirror}: {error.reason}")
     git_dir = clone.location(where.cache)
     try:
-        match = clone.find(where.cache, wanted, where.offline)
-        if match is not None:
+        if match := clone.find(where.cache, wanted, where.offline):
             place, repair = f"the cached clone {git_dir}", _repair(wanted, where)
             return _upstream(wanted, git_dir, match, place, where.project, repair)
-        search.tried.append(f"cache: {git_dir} does not have it")
-        search.names += commits.ref_names(git_dir) if git_dir.is_dir() else []
+        tried.append(f"cache: {git_dir} does not have it")
+        names += commits.ref_names(git_dir) if git_dir.is_dir() else []
     except git.GitError as error:
-        search.tried.append(f"cache: {git_dir} is damaged: {error.reason}")
+        tried.append(f"cache: {git_dir} is damaged: {error.reason}")
         if not where.offline:
             clone.discard(where.cache)
-    return None
-
-
-def _at_remote(wanted: Wanted, where: Sources, search: _Search) -> Upstream | None:
     if where.offline:
-        search.tried.append("remote: skipped (offline)")
-        return None
+        raise _unavailable(wanted, where, [*tried, "remote: skipped (offline)"], names)
     try:
-        git_dir, match = clone.fetch(where.cache, where.repository, wanted, search.names)
+        git_dir, match = clone.fetch(where.cache, where.repository, wanted, names)
         repair = _repair(replace(wanted, kind="commit", value=match.commit), where)
         return _upstream(wanted, git_dir, match, f"the remote {where.repository}", where.project, repair)
     except git.GitError as error:
-        search.tried.append(f"remote: {where.repository}: {error.reason}")
-    return None
+        tried.append(f"remote: {where.repository}: {error.reason}")
+    raise _unavailable(wanted, where, tried, names)
 
 
 def _upstream(
@@ -149,23 +121,22 @@ def _repair(wanted: Wanted, where: Sources) -> Callable[[], None] | None:
     return repair
 
 
-def _unavailable(wanted: Wanted, where: Sources, search: _Search) -> BuildError:
+def _unavailable(wanted: Wanted, where: Sources, tried: list[str], names: list[str]) -> BuildError:
     what = f"Commit {wanted.value}" if wanted.kind == "commit" else f"{wanted.value!r}"
     named = f" (the pin {wanted.pin!r})" if wanted.pin else ""
     hints = []
-    close = specs.did_you_mean(wanted.value, search.names) if wanted.kind == "ref" else ""
-    if close:
-        hints.append(f"did you mean {close}?")
+    if wanted.kind == "ref" and (close := nearest(wanted.value, names, most=3)):
+        hints.append(close)
     if re.fullmatch(f"[0-9a-fA-F]{{4,{specs.MINIMUM_DIGITS - 1}}}", wanted.value):
         hints.append(f"a short commit has at least {specs.MINIMUM_DIGITS} digits")
     if where.mirror is None:
         hints.append(f"`{MIRROR}=/path/to/clone.git make dist UPSTREAM={wanted.spec}` works offline")
-    for version in release.kept(where.project.name, where.cache)[-1:]:
+    for version in release_cache.kept(where.project.name, where.cache)[-1:]:
         hints.append(f"`make dist UPSTREAM=pypi:{version}` works offline: it is in the cache")
     releases = [pin for pin in where.pins.values() if pin.release is not None]
     if releases and not where.offline:
         hints.append(f"`make dist UPSTREAM={releases[0].name}` needs only pip")
     if not where.offline and _RELEASE.fullmatch(wanted.value):
         hints.append(f"`make dist UPSTREAM=pypi:{wanted.value[1:]}` needs only pip")
-    message = f"{what}{named} is unavailable: {'; '.join(search.tried)}."
+    message = f"{what}{named} is unavailable: {'; '.join(tried)}."
     return fail("U001", message, wanted.mark, hint="; ".join(hints) or "fetch it into the mirror")

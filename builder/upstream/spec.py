@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Literal
 
 from builder.errors import BuildError, Mark, fail
 from builder.manifest.model import Pin
+from builder.spelling import nearest
 
 MINIMUM_DIGITS = 7
 
@@ -62,15 +62,8 @@ def parse(spec: str, pins: Mapping[str, Pin]) -> Wanted:
 
 def unknown(spec: str, why: str, mark: Mark | None = None, near: Iterable[str] = ()) -> BuildError:
     """A BuildError U002 that suggests the closest of the names `near`."""
-    close = did_you_mean(spec, near)
-    hint = f"did you mean {close}?" if close else f"UPSTREAM takes {FORMS}"
+    hint = nearest(spec, near, most=3) or f"UPSTREAM takes {FORMS}"
     return fail("U002", f"{spec!r} {why}.", mark, hint=hint)
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """The closest of these names, as a phrase; empty if none is close."""
-    close = difflib.get_close_matches(name, sorted(set(names)), n=3, cutoff=0.6)
-    return " or ".join(repr(c) for c in close)
 
 
 def _pin(spec: str, pin: Pin) -> Wanted:

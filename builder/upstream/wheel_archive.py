@@ -10,6 +10,7 @@ import base64
 import csv
 import hashlib
 import io
+import mmap
 import stat
 import struct
 import zipfile
@@ -106,8 +107,10 @@ def _stop(problems: list[Problem]) -> None:
 
 
 def _listed(view: memoryview, limit: int) -> list[zipfile.ZipInfo]:
+    # the central directory of a wheel that is mapped into memory is read without a copy of the wheel
+    file: Any = view.obj if isinstance(view.obj, mmap.mmap) else io.BytesIO(view)
     try:
-        with zipfile.ZipFile(_Reader(view)) as archive:
+        with zipfile.ZipFile(file) as archive:
             infos, comment = archive.infolist(), archive.comment
     except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError, OSError) as error:
         raise fail("K002", f"The wheel is not a zip archive that can be read: {error}.") from None
@@ -118,26 +121,6 @@ def _listed(view: memoryview, limit: int) -> list[zipfile.ZipInfo]:
     if comment or min((info.header_offset for info in infos), default=0):
         raise fail("K002", "The wheel has something before its first member, or behind its list of members.")
     return infos
-
-
-class _Reader(io.RawIOBase):
-    """A file over a buffer, without a copy of it."""
-
-    def __init__(self, view: memoryview) -> None:
-        self._view, self._at = view, 0
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        base = (0, self._at, len(self._view))[whence]
-        if base + offset < 0:
-            raise OSError("a place before the beginning")
-        self._at = base + offset
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        piece = self._view[self._at : self._at + len(buffer)]
-        buffer[: len(piece)] = piece
-        self._at += len(piece)
-        return len(piece)
 
 
 def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:

@@ -100,7 +100,7 @@ def test_a_misspelt_pin_gets_a_suggestion(repo: Repo, where: Sources) -> None:
     pins = {"release": Pin("release", MARK, sdist="1.0", sha256="0" * 64)}
     found = problem("releese", replace(where, mirror=repo.path, repository=str(repo.path), pins=pins))
     assert found.code == "U002"
-    assert "'release'" in (found.hint or "")
+    assert "`release`" in (found.hint or "")
 
 
 def test_a_pin_with_a_bad_commit_is_an_error_of_the_manifest_line(where: Sources) -> None:
@@ -320,7 +320,7 @@ def test_a_name_that_the_remote_does_not_have_gets_a_suggestion(repo: Repo, wher
     repo.commit(FILES, "refs/heads/main", "refs/tags/v0.5.8")
     found = problem("v0.5.9", replace(where, repository=repo.path.as_uri()))
     assert found.code == "U002"
-    assert "'v0.5.8'" in (found.hint or "")
+    assert "`v0.5.8`" in (found.hint or "")
 
 
 def test_a_commit_that_the_remote_does_not_have_is_not_called_unreachable(repo: Repo, where: Sources) -> None:

@@ -417,7 +417,7 @@ def test_a_release_that_is_in_neither_form_gets_a_suggestion_and_the_newest(
     offer(index, version="1.1")
     found = problem("pypi:1.12", where)
     assert found.code == "U002"
-    assert found.hint == "did you mean '1.1'? the newest are 1.1, 1.0"
+    assert found.hint == "did you mean `1.1`? the newest are 1.1, 1.0"
 
 
 def test_a_wheel_with_another_digest_than_the_pin_is_refused_unopened(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from builder.errors import CODES, Mark, Problem
@@ -26,7 +27,7 @@ def ordered(problems: Iterable[Problem]) -> list[Problem]:
 
 def render(problem: Problem, sources: Mapping[str, str], colour: bool = False) -> str:
     """One problem for a terminal, with its source line if `sources` (path -> text) has the file."""
-    paint = _paint if colour else _plain
+    paint = partial(_paint, colour)
     lines = [f"{paint(f'error[{problem.code}]', _RED)}{paint(': ' + clean(problem.message), _BOLD)}"]
     gutter = " " * len(str(problem.mark.line if problem.mark else 0))
     if problem.mark:
@@ -170,9 +171,5 @@ def _escape(text: str, more: str = "") -> str:
     return text
 
 
-def _paint(text: str, style: str) -> str:
-    return f"{style}{text}{_RESET}"
-
-
-def _plain(text: str, style: str) -> str:
-    return text
+def _paint(colour: bool, text: str, style: str) -> str:
+    return f"{style}{text}{_RESET}" if colour else text

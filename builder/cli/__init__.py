@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import importlib
 import io
 import sys
@@ -53,11 +54,11 @@ def _display_options() -> list[click.Option]:
 
     def volume(context: click.Context, parameter: click.Parameter, value: bool) -> None:
         if value:
-            output.set_volume("quiet" if parameter.name == "quiet" else "verbose")
+            output.settings.volume = "quiet" if parameter.name == "quiet" else "verbose"
 
     def colour(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if value is not None:
-            output.set_colour(value)
+            output.settings.colour = value
 
     return [
         click.Option(
@@ -162,7 +163,8 @@ def _run() -> None:
     try:
         with progress.listening(Listener()):
             cli.main(standalone_mode=False)
-        _flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()  # so that a broken pipe is reported
         # the work is done: a late interruption must not kill Python while it shuts down
         ignore_signals()
     except click.exceptions.Exit as stop:
@@ -192,7 +194,11 @@ def _run() -> None:
 
 
 def _prepare() -> None:
-    """Escape text that the locale cannot encode, and turn signals to end into interruptions."""
+    """Escape text that the locale cannot encode, and turn signals to end into interruptions.
+
+    A verb ends long before a collection of cyclic garbage would pay off.
+    """
+    gc.disable()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -207,12 +213,6 @@ def _leave(stop: BaseException) -> None:
     # click replaces a KeyboardInterrupt by its own Abort
     ended = next((e for e in (stop, stop.__cause__) if isinstance(e, Ended)), None)
     sys.exit(128 + ended.args[0] if ended else INTERRUPTED)
-
-
-def _flush() -> None:
-    """Flush now so that a broken pipe is reported."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
 
 
 def _silence() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,17 +37,14 @@ class Job:
 
 @click.command("dist")
 @options.upstream_options
-@click.option(
-    "--out", type=click.Path(path_type=Path), default="dist", show_default=True, metavar="DIR",
-    help="The output folder; it is replaced as a whole.",
-)  # fmt: skip
+@options.path_option(
+    "--out", default="dist", metavar="DIR", help="The output folder; it is replaced as a whole."
+)
 @click.option("--update-lock", is_flag=True, help="Record this build as the proof of its pin.")
 @click.option("--paranoid", is_flag=True, help="Also require that the builder changes nothing in its output.")
 @click.option("--recut", is_flag=True, help="Cut, where the record of a proven cut could be applied.")
 @click.option("--branch", metavar="NAME", help="Also write a branch with one commit per batch into --repo.")
-@click.option(
-    "--repo", type=click.Path(path_type=Path), metavar="DIR", help="The git repository of --branch."
-)
+@options.path_option("--repo", metavar="DIR", help="The git repository of --branch.")
 def command(
     out: Path,
     update_lock: bool,
@@ -60,7 +56,6 @@ def command(
 ) -> None:
     """Build the distribution of UPSTREAM (a pin of the manifest, sha, tag, branch, pypi:VERSION or
     repository@ref; by default the manifest's default pin)."""
-    gc.disable()
     if (branch is None) is not (repo is None):
         raise click.UsageError("--branch and --repo go together")
     job = Job(out, update_lock, paranoid, recut, branch, repo)

@@ -19,6 +19,17 @@ class Example:
 
 
 COMMAND = "command"
+_WHEEL = "sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl"
+
+
+def _kernel_wheel(folder: str, when: str = "", name: str = _WHEEL) -> Example:
+    """An example of a wrong wheel in a folder, beside which the right one is."""
+    return Example(f"kernel-wheel --wheel {folder}/{name}", f"kernel-wheel --wheel {_WHEEL}", COMMAND, when)
+
+
+def _lift(decided: str, because: str, when: str) -> Example:
+    """An example of a question of a lift, which is decided."""
+    return Example("lift main", f"lift main --decide {decided} --because '{because}'", COMMAND, when)
 
 
 EXAMPLES: dict[str, Example] = {
@@ -94,28 +105,20 @@ EXAMPLES: dict[str, Example] = {
         "manifest.lock has another tree for the same manifest, and the new one is right",
     ),
     "G014": Example('"*.retries": null', '"*.retries": 0', when="the code asks whether `0 < self.retries`"),
-    "L001": Example(
-        "lift main",
-        "lift main --decide path:python/acme/configs/green.py --because 'The server reads it.'",
-        COMMAND,
+    "L001": _lift(
+        "path:python/acme/configs/green.py",
+        "The server reads it.",
         "the newer upstream has a file beside others that leave",
     ),
-    "L002": Example(
-        "lift main",
-        "lift main --decide predicate:acme.platform.is_martian --because 'Mars is a target.'",
-        COMMAND,
+    "L002": _lift(
+        "predicate:acme.platform.is_martian",
+        "Mars is a target.",
         "the newer upstream asks `is_martian()`, and no fact states the answer",
     ),
-    "L003": Example(
-        "lift main",
-        "lift main --decide dependency:attrs --because 'It is small.'",
-        COMMAND,
-        "the newer upstream requires attrs",
-    ),
-    "L004": Example(
-        "lift main",
-        "lift main --decide 'body:overlays/fancy/slow_path.pybody:*' --because 'Ours needs no change.'",
-        COMMAND,
+    "L003": _lift("dependency:attrs", "It is small.", "the newer upstream requires attrs"),
+    "L004": _lift(
+        "'body:overlays/fancy/slow_path.pybody:*'",
+        "Ours needs no change.",
         "the newer upstream has changed the function whose body is ours",
     ),
     "L005": Example("lift --continue", "lift seed", COMMAND),
@@ -125,32 +128,13 @@ EXAMPLES: dict[str, Example] = {
         'sha256: "0000000000000000000000000000000000000000000000000000000000000000"',
         'sha256: "a6167a1b826d2154f1ef2a4b9551304f82757030185a1dca94a86bcbad084f13"',
     ),
-    "K001": Example(
-        "kernel-wheel --wheel none/sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
-        "kernel-wheel --wheel sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
-        COMMAND,
-    ),
-    "K002": Example(
-        "kernel-wheel --wheel damaged/sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
-        "kernel-wheel --wheel sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
-        COMMAND,
-        "the download broke off",
-    ),
-    "K003": Example(
-        "kernel-wheel --wheel older/sgl_kernel-1.2.2-cp310-abi3-manylinux2014_x86_64.whl",
-        "kernel-wheel --wheel sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
-        COMMAND,
-        "the output requires sgl-kernel==1.2.3",
-    ),
+    "K001": _kernel_wheel("none"),
+    "K002": _kernel_wheel("damaged", "the download broke off"),
+    "K003": _kernel_wheel("older", "the output requires sgl-kernel==1.2.3", _WHEEL.replace("1.2.3", "1.2.2")),
     "K004": Example(
         '- {path: "sgl_kernel/fanzy_ops.*", batch: fancy}', '- {path: "sgl_kernel/fancy_ops.*", batch: fancy}'
     ),
-    "K005": Example(
-        "kernel-wheel --wheel patched/sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
-        "kernel-wheel --wheel sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
-        COMMAND,
-        "the wheel has a file of the name of one that the manifest adds",
-    ),
+    "K005": _kernel_wheel("patched", "the wheel has a file of the name of one that the manifest adds"),
     "E001": Example("dist --out overlays", "dist --out dist", COMMAND),
     "E002": Example("dist --out manifest.yaml/dist", "dist --out dist", COMMAND),
     "E004": Example(

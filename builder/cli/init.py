@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import shlex
 from dataclasses import replace
@@ -18,10 +17,9 @@ from builder.errors import BuildError, fail
 
 @click.command("init")
 @click.argument("source", default=".", metavar="[SOURCE]")
-@click.option(
-    "--out", type=click.Path(path_type=Path), default="manifest.yaml", show_default=True, metavar="FILE",
-    help="The manifest to write; a file that is there is never replaced.",
-)  # fmt: skip
+@options.path_option(
+    "--out", default="manifest.yaml", help="The manifest to write; a file that is there is never replaced."
+)
 @click.option("--no-build", is_flag=True, help="Write the manifest without building it.")
 @options.CACHE
 @options.OFFLINE
@@ -36,7 +34,6 @@ def command(
     The manifest names packages, roots from entry points and imports by value; comments list what its
     conditions ask most and its registries.
     """
-    gc.disable()
     output.choose(form)
     from builder.analysis.indexed_tree import world
     from builder.manifest.load import load, parse

@@ -35,23 +35,15 @@ def as_problem(error: Exception) -> Problem:
     if settings.debug:
         click.echo(text, err=True, nl=False)
     log = _write_log(text)
-    traced = (
-        f"the traceback is in {log}"
-        if log
-        else "run it again with `--debug` before the verb for the traceback"
-    )
-    return Problem(
-        "E070",
-        f"Internal error: {type(error).__name__}: {error} ({_origin(error)}).",
-        hint=f"{traced}; please report it with the manifest and the upstream; the output is unchanged",
-    )
-
-
-def _origin(error: Exception) -> str:
-    """The innermost frame inside of the builder: a library that raised says little."""
+    traced = "run it again with `--debug` before the verb for the traceback"
+    traced = f"the traceback is in {log}" if log else traced
+    # the innermost frame inside of the builder: a library that raised says little
     frames = traceback.extract_tb(error.__traceback__)
     frame = ([f for f in frames if "builder" in f.filename] or frames)[-1]
-    return f"{frame.filename.rpartition('builder/')[2]}:{frame.lineno} in {frame.name}"
+    origin = f"{frame.filename.rpartition('builder/')[2]}:{frame.lineno} in {frame.name}"
+    message = f"Internal error: {type(error).__name__}: {error} ({origin})."
+    hint = f"{traced}; please report it with the manifest and the upstream; the output is unchanged"
+    return Problem("E070", message, hint=hint)
 
 
 def _write_log(text: str) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +22,7 @@ from builder.upstream.cache import default_cache
 
 @click.command("kernel-wheel")
 @options.upstream_options
-@click.option(
-    "--wheel", type=click.Path(path_type=Path), metavar="FILE",
-    help="The published wheel, of the version that the output requires.",
-)  # fmt: skip
+@options.path_option("--wheel", help="The published wheel, of the version that the output requires.")
 @click.option("--download", is_flag=True, help="Download that wheel with pip: hundreds of MB.")
 @click.option(
     "--machine", type=click.Choice(("x86_64", "aarch64")), default="x86_64", show_default=True,
@@ -36,10 +32,7 @@ from builder.upstream.cache import default_cache
     "--architecture", "architectures", multiple=True, metavar="NAME",
     help="Keep only this GPU architecture (sm90); may be repeated.",
 )  # fmt: skip
-@click.option(
-    "--out", type=click.Path(path_type=Path), default="dist-kernel", show_default=True, metavar="DIR",
-    help="The folder for the new wheel.",
-)  # fmt: skip
+@options.path_option("--out", default="dist-kernel", metavar="DIR", help="The folder for the new wheel.")
 def command(
     wheel: Path | None, download: bool, machine: str, architectures: tuple[str, ...], out: Path, **shared: Any
 ) -> None:
@@ -48,7 +41,6 @@ def command(
 
     Nothing is downloaded without --download. The wheel's dist-info lists every change.
     """
-    gc.disable()
     if (wheel is None) != download:
         raise click.UsageError("Name the wheel with --wheel FILE, or download it with --download.")
     request = options.ask(**shared)
@@ -56,11 +48,9 @@ def command(
     if manifest.kernel is None:
         message = f"{manifest.file} has no section `kernel`, which says what leaves the wheel."
         raise fail("M004", message, manifest.mark())
-
     if (out / MARKER).exists():
-        raise fail(
-            "E001", f"'{out}' holds a distribution, which is replaced as a whole.", hint="give another --out"
-        )
+        message = f"'{out}' holds a distribution, which is replaced as a whole."
+        raise fail("E001", message, hint="give another --out")
     upstream = options.resolve(request)
     done = stages.cut_upstream(request, upstream)
     stages.verify_output(request, done)
@@ -75,13 +65,8 @@ def command(
     names.fits(names.parse(wheel.name), requirement)
     output.stage("reading the wheel")
     view = write.mapped(wheel)
-    origin = repack.Origin(
-        wheel.name,
-        write.digest(view),
-        len(view),
-        label_of(upstream, manifest),
-        upstream.commit or upstream.spec,
-    )
+    label, commit = label_of(upstream, manifest), upstream.commit or upstream.spec
+    origin = repack.Origin(wheel.name, write.digest(view), len(view), label, commit)
     output.note(f"wheel   {origin.name}  {origin.size:,} bytes  sha256 {origin.sha256}")
     opened = wheel_archive.read(view)
     if own := differing(opened, done.upstream, manifest):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -48,7 +47,6 @@ def command(
     The manifest is changed by --accept only. Exit status 0: all gates pass and no question is open;
     3: questions are open; 5: rules are broken; 1: a gate fails.
     """
-    gc.disable()
     if accept + again + abort > 1:
         raise click.UsageError("--accept, --continue and --abort exclude each other")
     if bool(decide) is not bool(because):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -32,7 +31,6 @@ def command(with_record: bool, **shared: Any) -> None:
     By default every pin of the manifest is proven, and every named scope at its pins; with --scope, that
     scope at its pins.
     """
-    gc.disable()
     request = options.ask(**shared)
     wanted = [request] if shared.get("upstream") else list(_proven(request))
     problems: list[Problem] = []

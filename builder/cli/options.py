@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -32,10 +32,13 @@ def _check_python(context: click.Context, parameter: click.Parameter, value: str
     return value
 
 
-_MANIFEST = click.option(
-    "--manifest", "manifest_path", default="manifest.yaml", show_default=True, metavar="FILE",
-    type=click.Path(path_type=Path), help="The manifest.",
-)  # fmt: skip
+def path_option(*names: str, metavar: str = "FILE", **more: Any) -> Callable[[Function], Function]:
+    """An option that takes a path; a default is shown in its help."""
+    kind = click.Path(path_type=Path)
+    return click.option(*names, type=kind, metavar=metavar, show_default="default" in more, **more)
+
+
+MANIFEST = path_option("--manifest", "manifest_path", default="manifest.yaml", help="The manifest.")
 _WITHOUT = click.option(
     "--without", multiple=True, metavar="BATCH", help="Switch a batch off; may be repeated."
 )
@@ -49,19 +52,18 @@ FORMAT = click.option(
     "--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True,
     help="How problems and data are printed.",
 )  # fmt: skip
-CACHE = click.option(
-    "--cache", envvar="BUILDER_CACHE", type=click.Path(path_type=Path), metavar="DIR",
-    help="The builder's cache folder (or BUILDER_CACHE).", callback=_remember_cache,
+CACHE = path_option(
+    "--cache", envvar="BUILDER_CACHE", metavar="DIR", callback=_remember_cache,
+    help="The builder's cache folder (or BUILDER_CACHE).",
 )  # fmt: skip
 OFFLINE = click.option("--offline", is_flag=True, help="Use no network.")
 PYTHON = click.option(
     "--python", metavar="3.N", callback=_check_python,
     help="The version of Python for which a release's wheel is taken (default: the newest).",
 )  # fmt: skip
-_MIRROR = click.option(
-    "--mirror", envvar=MIRROR, type=click.Path(path_type=Path), metavar="DIR",
-    help=f"A local git repository of upstream (or {MIRROR}).",
-)  # fmt: skip
+_MIRROR = path_option(
+    "--mirror", envvar=MIRROR, metavar="DIR", help=f"A local git repository of upstream (or {MIRROR})."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def upstream_options(function: Function) -> Function:
 
 def upstream_without_argument(function: Function) -> Function:
     """Like `upstream_options`, but without UPSTREAM, for a verb that takes another argument."""
-    for option in (PYTHON, OFFLINE, CACHE, _MIRROR, FORMAT, _WITH_NEEDS, _WITHOUT, _SCOPE, _MANIFEST):
+    for option in (PYTHON, OFFLINE, CACHE, _MIRROR, FORMAT, _WITH_NEEDS, _WITHOUT, _SCOPE, MANIFEST):
         function = option(function)
     return function
 
@@ -102,14 +104,14 @@ def ask(
     scope: str,
     without: tuple[str, ...],
     form: str,
-    upstream: str | None = None,
-    mirror: Path | None = None,
-    cache: Path | None = None,
-    offline: bool = False,
     with_needs: bool = False,
-    python: str | None = None,
+    upstream: str | None = None,
+    **places: Any,
 ) -> Request:
-    """Load the manifest in a scope, without the batches that are switched off. Raises BuildError."""
+    """Load the manifest in a scope, without the batches that are switched off. Raises BuildError.
+
+    `places`: the options that say where an upstream is looked for, which the request takes as they are.
+    """
     from builder.errors import BuildError
     from builder.manifest.load import load, read_texts
     from builder.manifest.named_scopes import choose
@@ -122,11 +124,9 @@ def ask(
     try:
         manifest = load(manifest_path)
     except BuildError:
-        for name, text in read_texts(manifest_path).items():
-            output.remember(name, text)
+        output.remember(read_texts(manifest_path))
         raise
-    for name, text in manifest.texts.items():
-        output.remember(name, text)
+    output.remember(manifest.texts)
     batches = [batch.id for batch in manifest.batches]
     if without:
         stated = manifest.scopes.get(scope)
@@ -136,17 +136,8 @@ def ask(
     if more := [name for name in off if name not in without]:
         output.note(f"also off: {', '.join(more)}")
     whole, manifest = manifest, choose(manifest, scope)
-    return Request(
-        manifest,
-        off,
-        upstream or manifest.upstream.default,
-        mirror,
-        cache,
-        offline,
-        python,
-        manifest_path.resolve().parent,
-        whole,
-    )
+    root = manifest_path.resolve().parent
+    return Request(manifest, off, upstream or manifest.upstream.default, root=root, whole=whole, **places)
 
 
 def sources(request: Request) -> Sources:

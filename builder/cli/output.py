@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ COLOURS = ("auto", "always", "never")
 
 @dataclass(slots=True)
 class _Settings:
-    """What the command line asks for."""
+    """What the command line asks for: the values of --format, --color, --quiet and --verbose."""
 
     form: str = "human"
     volume: Volume = "normal"
@@ -31,33 +31,23 @@ class _Settings:
     folder: str = ""  # the manifest's, in the repository that annotations are about
 
 
-_settings = _Settings()
+settings = _Settings()
 _sources: dict[str, str] = {}
 _BEGAN = time.monotonic()
 
 
 def choose(form: str) -> None:
     """Set the --format of problems and data."""
-    _settings.form = form
+    settings.form = form
 
 
 def form() -> str:
-    return _settings.form
+    return settings.form
 
 
-def set_volume(volume: Volume) -> None:
-    """Set how much is told beside problems and data."""
-    _settings.volume = volume
-
-
-def set_colour(colour: str) -> None:
-    """Set one of `COLOURS`."""
-    _settings.colour = colour
-
-
-def remember(name: str, text: str) -> None:
-    """Keep the text of a file, so that problems can show their line of it."""
-    _sources[name] = text
+def remember(texts: Mapping[str, str]) -> None:
+    """Keep the texts of files, so that problems can show their lines of them."""
+    _sources.update(texts)
 
 
 def locate(folder: Path) -> None:
@@ -66,13 +56,13 @@ def locate(folder: Path) -> None:
     top = Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
     here = folder.resolve()
     if here.is_relative_to(top):
-        _settings.folder = here.relative_to(top).as_posix().removeprefix(".")
+        settings.folder = here.relative_to(top).as_posix().removeprefix(".")
 
 
 def colour() -> bool:
     """Whether to use colours: as --color says, or with FORCE_COLOR or on a terminal without NO_COLOR."""
-    if _settings.colour != "auto":
-        return _settings.colour == "always"
+    if settings.colour != "auto":
+        return settings.colour == "always"
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or on_terminal()
@@ -88,7 +78,7 @@ def show(problems: Iterable[Problem]) -> None:
         data({"problems": [report.as_dict(p) for p in problems]})
     elif form() == "github":
         for problem in problems:
-            click.echo(report.annotation(problem, _settings.folder))
+            click.echo(report.annotation(problem, settings.folder))
     else:
         # color=True: click would strip the colours without a terminal, against FORCE_COLOR
         click.echo(report.render_all(problems, _sources, colour()), err=True, color=True)
@@ -104,16 +94,16 @@ def data(values: dict[str, Any]) -> None:
 def note(sentence: str) -> None:
     """Print a line for a person, only with --format human and not with --quiet."""
     stage("")
-    if form() == "human" and _settings.volume != "quiet":
+    if form() == "human" and settings.volume != "quiet":
         click.echo(sentence, err=True)
 
 
 def stage(name: str) -> None:
     """Begin a stage; an empty name ends the current one. Only with --format human and not with --quiet."""
-    if _settings.display is None and name and form() == "human" and _settings.volume != "quiet":
-        _settings.display = Display(can_draw(), _settings.volume == "verbose", colour())
-    if _settings.display is not None:
-        _settings.display.stage(name)
+    if settings.display is None and name and form() == "human" and settings.volume != "quiet":
+        settings.display = Display(can_draw(), settings.volume == "verbose", colour())
+    if settings.display is not None:
+        settings.display.stage(name)
 
 
 def done(what: str) -> None:
@@ -124,8 +114,8 @@ def done(what: str) -> None:
 
 def clear() -> None:
     """Remove what is drawn on the terminal, and show its cursor again."""
-    if _settings.display is not None:
-        _settings.display.clear()
+    if settings.display is not None:
+        settings.display.clear()
 
 
 class Listener:
@@ -135,9 +125,9 @@ class Listener:
         stage(name)
 
     def step(self, step: Step) -> None:
-        if _settings.display is not None:
-            _settings.display.step(step)
+        if settings.display is not None:
+            settings.display.step(step)
 
     def summary(self, text: str) -> None:
-        if _settings.display is not None:
-            _settings.display.summary = text
+        if settings.display is not None:
+            settings.display.summary = text

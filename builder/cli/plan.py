@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections import Counter
 from pathlib import Path
@@ -27,10 +26,7 @@ _MAX_LISTED = 20
 
 @click.command("plan")
 @options.upstream_options
-@click.option(
-    "--out", type=click.Path(path_type=Path), default="dist", show_default=True, metavar="DIR",
-    help="The output folder to compare with.",
-)  # fmt: skip
+@options.path_option("--out", default="dist", metavar="DIR", help="The output folder to compare with.")
 @click.option("--paths", is_flag=True, help="Name every path.")
 def command(out: Path, paths: bool, **shared: Any) -> None:
     """Show what a build would change in OUT: files by batch, and what the surface gains and loses.
@@ -39,7 +35,6 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
 
     Exit status 0: OUT already holds this build; 3: it does not.
     """
-    gc.disable()
     request = options.ask(**shared)
     upstream = options.resolve(request)
     done = stages.recalled_outcome(request, upstream)

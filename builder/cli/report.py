@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,7 @@ from builder.pipeline.answers.context import Context
 
 @click.command("report")
 @options.upstream_options
-@click.option(
-    "--to", type=click.Path(path_type=Path), default=report_html.NAME, show_default=True, metavar="FILE",
-    help="The file to write; `-` is stdout.",
-)  # fmt: skip
+@options.path_option("--to", default=report_html.NAME, help="The file to write; `-` is stdout.")
 @click.option(
     "--foreign", "foreign_only", is_flag=True,
     help="Print what stays under the names of models that left, as a Markdown table, and write nothing.",
@@ -32,7 +28,6 @@ from builder.pipeline.answers.context import Context
 )  # fmt: skip
 def command(to: Path, foreign_only: bool, mentions_only: bool, **shared: Any) -> None:
     """Write report.html of a build of UPSTREAM: the file that `dist` puts beside the tree."""
-    gc.disable()
     request = options.ask(**shared)
     upstream = options.resolve(request)
     done = stages.recalled_outcome(request, upstream)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
+from builder.cli import options
+
 
 @click.command("schema")
 @click.option("--reference", is_flag=True, help="Print the reference as Markdown instead.")
-@click.option(
-    "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"
-)
+@options.MANIFEST
 def command(reference: bool, manifest_path: Path) -> None:
     """Print the JSON schema that editors use to check manifest.yaml."""
     import json

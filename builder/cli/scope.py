@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from builder.cli import options
+
 
 @click.command("scope")
-@click.option(
-    "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"
-)
+@options.MANIFEST
 def command(manifest_path: Path) -> None:
     """Generate docs/scope.md from the manifest, its lock and docs/scope.json.xz; no upstream is needed."""
     from builder.emit import switch_figures

@@ -29,8 +29,8 @@ from builder.upstream import release
     "--backend", type=click.Choice(sweep.BACKENDS), default="loky", show_default=True,
     help="Where the commits run: here, or on a dask or ray cluster.",
 )  # fmt: skip
-@click.option(
-    "--out", type=click.Path(path_type=Path), default="lift/sweep", show_default=True, metavar="DIR",
+@options.path_option(
+    "--out", default="lift/sweep", metavar="DIR",
     help="Where the results are written; an interrupted sweep continues from them.",
 )  # fmt: skip
 def command(between: str, every: int, jobs: int, backend: str, out: Path, **shared: Any) -> None:

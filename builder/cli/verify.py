@@ -25,10 +25,7 @@ _SHOWN = 12  # lines of a failed check, for people
 
 @click.command("verify")
 @options.upstream_without_argument
-@click.option(
-    "--out", type=click.Path(path_type=Path), default="dist", show_default=True, metavar="DIR",
-    help="The output folder to verify.",
-)  # fmt: skip
+@options.path_option("--out", default="dist", metavar="DIR", help="The output folder to verify.")
 @click.option(
     "--check", "checks", multiple=True, metavar="NAME", help="Only this check; an unknown name lists all."
 )
@@ -41,15 +38,17 @@ _SHOWN = 12  # lines of a failed check, for people
     "--upstream-tree", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
     help="Upstream's tree in a folder, instead of looking for the commit that build.json names.",
 )  # fmt: skip
-@click.option("--jobs", type=click.IntRange(1), help="Number of parallel processes.")
-@click.option("--interpreter", default=sys.executable, metavar="FILE", help="Python 3.11 or newer.")
 @click.option(
-    "--work", type=click.Path(path_type=Path), metavar="DIR", help="Keep logs and answers in this folder."
+    "--jobs",
+    type=click.IntRange(1),
+    default=lambda: os.cpu_count() or 1,
+    help="Number of parallel processes.",
 )
-@click.option(
-    "--evidence", type=click.Path(path_type=Path), metavar="FILE",
-    help="Where the result is written (by default verification.json beside DIR).",
-)  # fmt: skip
+@click.option("--interpreter", default=sys.executable, metavar="FILE", help="Python 3.11 or newer.")
+@options.path_option("--work", metavar="DIR", help="Keep logs and answers in this folder.")
+@options.path_option(
+    "--evidence", help="Where the result is written (by default verification.json beside DIR)."
+)
 @click.option(
     "--coverage", is_flag=True,
     help="Also write coverage.json and coverage.md beside the result: what the checks execute of the output.",
@@ -65,18 +64,14 @@ def command(
     only: tuple[str, ...],
     quick: bool,
     upstream_tree: Path | None,
-    jobs: int | None,
-    interpreter: str,
-    work: Path | None,
     evidence: Path | None,
-    coverage: bool,
-    mutants: int,
-    seed: int,
-    **shared: Any,
+    **others: Any,
 ) -> None:
     """Import, start and run an output beside the upstream that it was made from; exit status 1 when they
     differ. No GPU is needed. The environment for it is created once, in the cache."""
-    request = options.ask(**shared)
+    harness_options = {name: others.pop(name) for name in ("coverage", "jobs", "mutants", "seed", "work")}
+    interpreter = others.pop("interpreter")
+    request = options.ask(**others)
     _find_harness()
 
     from verification import matrix, run, servers, subjects
@@ -103,9 +98,12 @@ def command(
     ours = subjects.ours(out)
     plan = run.Plan(
         checks or tuple(name for name in run.CHECKS if name not in run.SLOW),
-        matrix.chosen(only, quick), servers.chosen(only), jobs or os.cpu_count() or 1, cache, work,
-        interpreter, coverage, mutants, seed,
-    )  # fmt: skip
+        matrix.chosen(only, quick),
+        servers.chosen(only),
+        cache=cache,
+        python=interpreter,
+        **harness_options,
+    )
     output.stage("verifying")
     results, harness, executed = run.run(plan, built, upstream, ours, _tell)
     left_out = run.left_out(plan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 import click
@@ -25,7 +24,6 @@ def command(words: tuple[str, ...], **shared: Any) -> None:
     WHAT is a path or folder (of upstream or of an output), a module, a class, function or PATH:NAME, an
     architecture, a flag, an environment variable, a route, a value of a flag, a requirement, a batch.
     """
-    gc.disable()
     # a flag with its value and a method with its route are two words of a command line
     what = " ".join(words)
     request = options.ask(**shared)
@@ -38,11 +36,8 @@ def command(words: tuple[str, ...], **shared: Any) -> None:
         answers = readings.answers(context, what)
         if not answers:
             near = readings.suggestions(context, what)
-            raise fail(
-                "C001",
-                f"'{what}' is unknown: upstream, the output and the manifest have nothing of this name.",
-                hint=f"did you mean {' or '.join(near)}?" if near else None,
-            )
+            message = f"'{what}' is unknown: upstream, the output and the manifest have nothing of this name."
+            raise fail("C001", message, hint=f"did you mean {' or '.join(near)}?" if near else None)
     if output.form() == "json":
         output.data({"what": what, "answers": [record(answer) for answer in answers]})
         return

@@ -56,7 +56,7 @@ def _restored() -> Iterator[None]:
     gc.freeze()  # what the tests hold is not walked where a verb collects
     try:
         with (
-            patch.object(output, "_settings", output._Settings()),
+            patch.object(output, "settings", output._Settings()),
             patch.object(output, "_sources", {}),
             patch.object(output, "_BEGAN", time.monotonic()),
             patch.object(internal_error, "settings", internal_error._Settings()),

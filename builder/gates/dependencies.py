@@ -35,21 +35,16 @@ def unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Require
     used = {name for module in uses for name in provided_by(module)}
     kept_names = {requirement_name(item.name) for item in manifest.guarantees.dependencies}
     for row in project.requirements:
-        if row.name in used or row.name in kept_names or row.name == project.name:
-            continue
-        if any(_removes(edit, row, project) for edit in manifest.toml_given_back):
-            continue
-        yield row
+        needed = row.name in used or row.name in kept_names or row.name == project.name
+        if not needed and not any(_removes(edit, row, project) for edit in manifest.toml_given_back):
+            yield row
 
 
 def _problem(project: Project, row: Requirement) -> Problem:
     extra = f" (extra {row.extra})" if row.extra else ""
-    return Problem(
-        "G008",
-        f"{project.path}: the dependency {row.text!r}{extra} is imported nowhere",
-        upstream=Mark(project.path),
-        hint="remove it by a TOML edit, or say under guarantees.dependencies why it stays",
-    )
+    message = f"{project.path}: the dependency {row.text!r}{extra} is imported nowhere"
+    hint = "remove it by a TOML edit, or say under guarantees.dependencies why it stays"
+    return Problem("G008", message, upstream=Mark(project.path), hint=hint)
 
 
 def _removes(edit: TomlEdit, row: Requirement, project: Project) -> bool:
@@ -64,39 +59,24 @@ def _uncovered(project: Project, upstream: Project, was: Uses, now: Uses) -> Ite
     declared = {row.name for row in project.requirements}
     dropped = {row.name: row for row in upstream.requirements if row.name not in declared}
     imported_before = {module.partition(".")[0] for module in was}
-    uses_by_requirement: dict[str, list[tuple[str, int, str]]] = {}
+    # by the requirement that was dropped, or by the module where upstream requires nothing for it either
+    uses: dict[tuple[str, str], list[tuple[str, int, str]]] = {}
     for module, places in now.items():
         providers = provided_by(module)
-        places = [place for place in places if not place[2]]
-        if not places or declared.intersection(providers):
+        needed = [(path, line, module) for path, line, may_fail in places if not may_fail]
+        if not needed or declared.intersection(providers):
             continue
         requirement = next((name for name in providers if name in dropped), None)
-        if requirement is None and module.partition(".")[0] in imported_before:
-            continue
-        uses_by_requirement.setdefault(requirement or "", []).extend(
-            (path, line, module) for path, line, _ in places
-        )
-    for requirement, uses in sorted(uses_by_requirement.items()):
-        for path, line, module, more in _first(uses, every=not requirement):
-            after = (
-                f"no longer depends on {dropped[requirement].text!r}"
-                if requirement
-                else "depends on nothing that has it"
-            )
-            yield Problem(
-                "G008",
-                f"{path}:{line}: {module} is imported{more}, and {project.path} {after}",
-                upstream=Mark(path, line),
-            )
-
-
-def _first(uses: list[tuple[str, int, str]], every: bool) -> Iterator[tuple[str, int, str, str]]:
-    """The first place, and how many more there are; or the first one of each module."""
-    by_module: dict[str, list[tuple[str, int, str]]] = {}
-    for use in sorted(uses):
-        by_module.setdefault(use[2].partition(".")[0] if every else "", []).append(use)
-    for rows in by_module.values():
-        yield *rows[0], f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
+        top = module.partition(".")[0]
+        if requirement is not None or top not in imported_before:
+            uses.setdefault((requirement, "") if requirement else ("", top), []).extend(needed)
+    in_order = sorted((requirement, min(rows), len(rows) - 1) for (requirement, _), rows in uses.items())
+    for requirement, (path, line, module), others in in_order:
+        more = f" (and {others} more)" if others else ""
+        lost = f"no longer depends on {dropped[requirement].text!r}" if requirement else ""
+        message = f"{path}:{line}: {module} is imported{more}, and {project.path} "
+        message += lost or "depends on nothing that has it"
+        yield Problem("G008", message, upstream=Mark(path, line))
 
 
 def stated(projects: Iterable[Project], manifest: Manifest) -> Iterator[Problem]:

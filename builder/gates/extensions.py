@@ -24,13 +24,8 @@ _SUFFIX = re.compile(r"(?:\.cpython-[^./]*|\.abi3)?\.(?:so|pyd)$")
 
 def modules(snapshot: Snapshot, packages: Mapping[str, str]) -> dict[str, str]:
     """Module name -> path of the compiled extensions in the packages."""
-    found = {}
-    for path in snapshot:
-        if _SUFFIX.search(path):
-            module = module_of(_SUFFIX.sub(".py", path), packages)
-            if module is not None:
-                found[module] = path
-    return found
+    named = {path: module_of(_SUFFIX.sub(".py", path), packages) for path in snapshot if _SUFFIX.search(path)}
+    return {module: path for path, module in named.items() if module is not None}
 
 
 def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
@@ -39,30 +34,23 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
     if not old:
         return []
     new = modules(after.snapshot, manifest.packages)
-    left = {module for module in old if module not in new and not after.index.has_module(module)}
+    removed = {module for module in old if module not in new and not after.index.has_module(module)}
     used_before, used_after = _uses(before, old, old), _uses(after, old, new)
-    problems = [
-        after.problem(
-            "G008",
-            path,
-            line,
-            f"{path}:{line} loads the extension {module}, which is not in the output.",
-            removal.mark if (removal := removals.path(old[module])) else None,
-            "remove this use by an edit, or keep the extension",
-        )
-        for module in sorted(left)
-        for path, line in used_after.get(module, ())
-    ]
-    problems += [
-        Problem(
-            "G008",
-            f"The extension {path} stays, and the Python that loads it left.",
-            upstream=Mark(path),
-            hint=f"remove it by a rule, or keep {used_before[module][0][0]}",
-        )
-        for module, path in new.items()
-        if module in used_before and module not in used_after
-    ]
+    problems: list[Problem] = []
+    for module in sorted(removed):
+        removal = removals.path(old[module])
+        for path, line in used_after.get(module, ()):
+            message = f"{path}:{line} loads the extension {module}, which is not in the output."
+            mark, hint = (
+                removal.mark if removal else None,
+                "remove this use by an edit, or keep the extension",
+            )
+            problems.append(after.problem("G008", path, line, message, mark, hint))
+    for module, path in new.items():
+        if module in used_before and module not in used_after:
+            message = f"The extension {path} stays, and the Python that loads it left."
+            hint = f"remove it by a rule, or keep {used_before[module][0][0]}"
+            problems.append(Problem("G008", message, upstream=Mark(path), hint=hint))
     for path in new.values():
         problems += _lacking(path, after.snapshot[path], before.index, after.index)
     return problems
@@ -75,14 +63,12 @@ def _uses(
 
     An import that catches its failure is no use of an extension that is not `there`.
     """
-    found: dict[str, list[tuple[str, int]]] = {}
+    places: dict[str, list[tuple[str, int]]] = {}
     for path, summary in tree.summaries.items():
-        if is_test(path):
-            continue
-        for module, line, tried in _names(summary):
+        for module, line, tried in () if is_test(path) else _names(summary):
             if module in extensions and not (tried and module not in there):
-                found.setdefault(module, []).append((path, line))
-    return found
+                places.setdefault(module, []).append((path, line))
+    return places
 
 
 def _names(summary: Summary) -> Iterator[tuple[str, int, bool]]:
@@ -101,12 +87,9 @@ def _lacking(path: str, data: bytes, before: Index, after: Index) -> Iterator[Pr
     names = {run.decode() for run in re.findall(rb"\b(?:%b)(?:\.[A-Za-z_][A-Za-z0-9_]*)+" % tops, data)}
     for module in sorted(filter(None, {_module(name, before) for name in names})):
         if not after.has_module(module):
-            yield Problem(
-                "G008",
-                f"The extension {path} names the module {module}, which is not in the output.",
-                upstream=Mark(path),
-                hint="remove the extension by a rule, or keep the module",
-            )
+            message = f"The extension {path} names the module {module}, which is not in the output."
+            hint = "remove the extension by a rule, or keep the module"
+            yield Problem("G008", message, upstream=Mark(path), hint=hint)
 
 
 def _module(name: str, index: Index) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals
@@ -16,6 +16,7 @@ from builder.tree import GITLINK, SYMLINK, Snapshot
 
 #: Processor time that the search for one text may take; on the largest upstream the slowest takes a second.
 MAX_SECONDS = 20.0
+_SLOW_HINT = "a repetition in a repetition, such as (a+)+, tries every way to split a line: write it without"
 
 
 def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
@@ -27,32 +28,19 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
             with time_limit(MAX_SECONDS):
                 problems += _absent(promise, after.snapshot, may_lack)
         except TimeLimitExceeded:
-            problems.append(_too_slow(promise))
+            message = f"{promise.pattern!r} cannot be searched for within {MAX_SECONDS:g} s of processor time"
+            problems.append(Problem("G007", message, promise.mark, hint=_SLOW_HINT))
     problems += words.check(after, manifest)
     scope_names = {(k.name, k.mark): True for item in manifest.scope for k in item.keeps}
     for (name, mark), may_lack in (dict.fromkeys(manifest.guarantees.present, False) | scope_names).items():
         if _there(name, after):
             continue
         reason = removals.path(name) or removals.symbol(name) or removals.module(name)
-        problems.append(
-            Problem(
-                "G007",
-                f"{name} must be in the output, and is not" + (f": {reason}" if reason else ""),
-                mark,
-                hint=None if reason or name in before.snapshot else "upstream does not have it either",
-                nothing=may_lack and not _there(name, before),
-            )
-        )
+        message = f"{name} must be in the output, and is not" + (f": {reason}" if reason else "")
+        hint = None if reason or name in before.snapshot else "upstream does not have it either"
+        nothing = may_lack and not _there(name, before)
+        problems.append(Problem("G007", message, mark, hint=hint, nothing=nothing))
     return problems
-
-
-def _too_slow(promise: AbsentText) -> Problem:
-    return Problem(
-        "G007",
-        f"{promise.pattern!r} cannot be searched for within {MAX_SECONDS:g} s of processor time",
-        promise.mark,
-        hint="a repetition in a repetition, such as (a+)+, tries every way to split a line: write it without",
-    )
 
 
 def _there(name: str, world: IndexedTree) -> bool:
@@ -74,7 +62,9 @@ def _absent(promise: AbsentText, snapshot: Snapshot, may_lack: bool) -> list[Pro
         pattern = re.compile(promise.pattern, re.MULTILINE)
     except re.error as error:
         return [Problem("G007", f"{promise.pattern!r} is not a regular expression: {error}", promise.mark)]
-    paths = sorted(_matching(promise.paths, snapshot))
+    matches_path = _matcher(promise.paths)
+    plain = (path for path, entry in snapshot.tree.items() if entry.mode not in (SYMLINK, GITLINK))
+    paths = sorted(filter(matches_path, plain))
     excuses = [(e, _matcher((e.path,))) for e in promise.exceptions]
     used: set[TextException] = set()
     problems: list[Problem] = []
@@ -83,34 +73,20 @@ def _absent(promise: AbsentText, snapshot: Snapshot, may_lack: bool) -> list[Pro
         for number, line in _matching_lines(pattern, snapshot[path].decode("utf-8", "replace")):
             excused = [e for e in here if e.text is None or e.text in line]
             used.update(excused)
-            if excused:
-                continue
-            problems.append(
-                Problem(
-                    "G007",
-                    f"{path}:{number}: {promise.pattern!r} must not occur here",
-                    promise.mark,
-                    Mark(path, number),
-                    excerpt=line.strip()[:200],
-                    cause=f"{promise.pattern} in {promise.paths}",
-                )
-            )
+            if not excused:
+                message = f"{path}:{number}: {promise.pattern!r} must not occur here"
+                place, cause = Mark(path, number), f"{promise.pattern} in {promise.paths}"
+                excerpt = line.strip()[:200]
+                problems.append(Problem("G007", message, promise.mark, place, excerpt, cause=cause))
     for exception in promise.exceptions:
         if exception not in used:
             text = f" with {exception.text!r}" if exception.text is not None else ""
-            problems.append(
-                Problem(
-                    "G007",
-                    f"the exception {exception.path}{text} of {promise.pattern!r} excuses nothing",
-                    exception.mark,
-                    hint="remove it, or say by `since` or `until` which versions need it",
-                    nothing=True,
-                )
-            )
+            message = f"the exception {exception.path}{text} of {promise.pattern!r} excuses nothing"
+            hint = "remove it, or say by `since` or `until` which versions need it"
+            problems.append(Problem("G007", message, exception.mark, hint=hint, nothing=True))
     if not paths and not may_lack:
-        problems.append(
-            Problem("G007", f"the paths of {promise.pattern!r} match no file of the output", promise.mark)
-        )
+        message = f"the paths of {promise.pattern!r} match no file of the output"
+        problems.append(Problem("G007", message, promise.mark))
     return problems
 
 
@@ -125,9 +101,3 @@ def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
 
     spec = PathSpec.from_lines("gitignore", patterns, backend="simple")
     return lambda path: bool(spec.match_file(path))
-
-
-def _matching(patterns: tuple[str, ...], snapshot: Snapshot) -> Iterable[str]:
-    matches = _matcher(patterns)
-    tree = snapshot.tree
-    return (p for p in snapshot if tree[p].mode not in (SYMLINK, GITLINK) and matches(p))

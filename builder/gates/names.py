@@ -25,9 +25,9 @@ RULES = "F821,F822,F811"
 
 class Finding(NamedTuple):
     path: str
+    line: int
     code: str
     symbol: str
-    line: int
 
 
 def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
@@ -41,7 +41,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         return []
     files = {f"after/{p}": after.snapshot[p] for p in changed}
     files |= {f"before/{p}": before.snapshot[p] for p in changed if p in old}
-    all_findings = sorted(_recalled(files), key=_place)
+    all_findings = sorted(_recalled(files))
     known = {(f.path[7:], f.code, f.symbol) for f in all_findings if f.path.startswith("before/")}
     seen: set[tuple[str, str, str]] = set()
     problems: list[Problem] = []
@@ -114,11 +114,7 @@ def _recalled(files: Mapping[str, bytes]) -> list[Finding]:
         return list(by_path.values())
 
     each = recall_each("undefined names", [(path, files[path]) for path in paths], make)
-    return [finding for found in each for finding in found]
-
-
-def _place(finding: Finding) -> tuple[str, int, str, str]:
-    return finding.path, finding.line, finding.code, finding.symbol
+    return [finding for of_file in each for finding in of_file]
 
 
 def findings(files: Mapping[str, bytes]) -> list[Finding]:
@@ -144,11 +140,9 @@ def findings(files: Mapping[str, bytes]) -> list[Finding]:
             raise ruff.failed("check", process) from None
         parsed = []
         for row in rows:
-            if row["code"] not in RULES.split(","):
-                continue  # syntax errors are G001's
-            symbol = re.search(r"`([^`]*)`", row["message"])
-            path = Path(row["filename"]).relative_to(root).as_posix()
-            parsed.append(
-                Finding(path, row["code"], symbol[1] if symbol else row["message"], row["location"]["row"])
-            )
-        return sorted(parsed, key=_place)
+            code, message, file = row["code"], row["message"], Path(row["filename"])
+            if code in RULES.split(","):  # syntax errors are G001's
+                symbol = re.search(r"`([^`]*)`", message)
+                name = symbol[1] if symbol else message
+                parsed.append(Finding(file.relative_to(root).as_posix(), row["location"]["row"], code, name))
+        return sorted(parsed)

@@ -87,29 +87,19 @@ def _data(
         if path.startswith(folder + "/") and path.endswith(RUNTIME_SUFFIXES) and path not in carried
     ]
     for path in _referenced(unpacked, after.snapshot, sorted(project.packages.values())):
-        yield Problem(
-            "G008",
-            f"{path} is used at run time, and no package-data pattern of {project.path} packs it",
-            upstream=Mark(project.path),
-            hint=f"add a pattern for *{path[path.rindex('.') :]} in {path.rpartition('/')[0]}",
-        )
+        message = f"{path} is used at run time, and no package-data pattern of {project.path} packs it"
+        hint = f"add a pattern for *{path[path.rindex('.') :]} in {path.rpartition('/')[0]}"
+        yield Problem("G008", message, upstream=Mark(project.path), hint=hint)
     old = packaged(upstream, before.snapshot) if upstream else {}
     # files whose names are built at run time are named nowhere, but upstream packs them
     for path in sorted({p for rows in old.values() for p in rows} - carried):
         if path in after.snapshot:
-            yield Problem(
-                "G008",
-                f"{path} is packed by upstream, and no package-data pattern of {project.path} packs it",
-                upstream=Mark(project.path),
-            )
+            message = f"{path} is packed by upstream, and no package-data pattern of {project.path} packs it"
+            yield Problem("G008", message, upstream=Mark(project.path))
     for pattern, rows in matched.items():
         if not rows and old.get(pattern):
-            yield Problem(
-                "G008",
-                f"{project.path}: the package-data pattern {pattern!r} matches nothing any more",
-                upstream=Mark(project.path),
-                hint="remove it by a TOML edit",
-            )
+            message = f"{project.path}: the package-data pattern {pattern!r} matches nothing any more"
+            yield Problem("G008", message, upstream=Mark(project.path), hint="remove it by a TOML edit")
 
 
 def _given_back(project: Project, manifest: Manifest) -> dict[str, tuple[str, ...]]:
@@ -153,8 +143,7 @@ def _scripts(
         if after.index.locate(dotted) is None and (
             upstream.scripts.get(script) != target or before.index.locate(dotted) is not None
         ):
-            yield Problem(
-                "G008",
-                f"{project.path}: the console script {script} names {target}, which is not in the output",
-                upstream=Mark(project.path),
+            message = (
+                f"{project.path}: the console script {script} names {target}, which is not in the output"
             )
+            yield Problem("G008", message, upstream=Mark(project.path))

@@ -27,12 +27,8 @@ def does_not_parse(
     line, text = error
     lines = data.decode("utf-8", "replace").splitlines()
     edited = [f.overlay for b in manifest.batches for f in b.files if f.path == path]
-    source = f"the overlay {edited[-1]}" if edited else "the edits of this file" if upstream else "this file"
-    return Problem(
-        "G001",
-        f"{path}:{line}: {source} does not parse: {text}"
-        if edited or not upstream
-        else f"{path}:{line}: {source} give text that does not parse: {text}",
-        upstream=Mark(path, line),
-        excerpt=lines[line - 1] if 0 < line <= len(lines) else None,
-    )
+    what = "the edits of this file give text that does" if upstream else "this file does"
+    what = f"the overlay {edited[-1]} does" if edited else what
+    excerpt = lines[line - 1] if 0 < line <= len(lines) else None
+    message = f"{path}:{line}: {what} not parse: {text}"
+    return Problem("G001", message, upstream=Mark(path, line), excerpt=excerpt)

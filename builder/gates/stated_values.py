@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals
@@ -50,9 +50,11 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         if not names.isdisjoint(_WORD.findall(data)):
             problems += _defaults(after, path, stated)
         problems += _fields(after, path, f"{module_of(path, manifest.packages)}.", absent)
-        found = misuses(data) if b"None" in data else ()
-        theirs = Counter(text for _, text in _upstream_misuses(before, path)) if found else Counter()
-        for line, text in found:
+        ours = misuses(data) if b"None" in data else ()
+        old = before.summaries.get(path) if ours else None
+        readable = old is not None and old.error is None
+        theirs = Counter(text for _, text in (misuses(before.snapshot[path]) if readable else ()))
+        for line, text in ours:
             if theirs[text]:
                 theirs[text] -= 1
                 continue
@@ -61,20 +63,13 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
     return problems
 
 
-def _upstream_misuses(before: IndexedTree, path: str) -> Sequence[tuple[int, str]]:
-    summary = before.summaries.get(path)
-    return misuses(before.snapshot[path]) if summary is not None and summary.error is None else ()
-
-
 def _defaults(after: IndexedTree, path: str, stated: Mapping[str, Fact]) -> Iterator[Problem]:
     """Problems for constants in the bodies of classes that differ from what a fact states."""
     for line, cls, name, value in class_constants(after.snapshot[path]):
         fact = stated.get(name)
-        if fact is None or _fits(fact, value):
-            continue
-        stated_value = f"`{fact.name}` is {fact.value!r} (batch {fact.batch})"
-        message = f"{stated_value}, and {cls} sets it to {value!r}"
-        yield after.problem("G014", path, line, message, fact.mark, _CLASS_HINT)
+        if fact is not None and not _fits(fact, value):
+            message = f"`{fact.name}` is {fact.value!r} (batch {fact.batch}), and {cls} sets it to {value!r}"
+            yield after.problem("G014", path, line, message, fact.mark, _CLASS_HINT)
 
 
 @remembered
@@ -101,14 +96,12 @@ def _fields(after: IndexedTree, path: str, module: str, absent: Mapping[str, Abs
             continue
         for node in nodes(cls):
             match node:
-                case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Load(), attr=name) if (
-                    f"{owner}{name}" in absent
-                ):
-                    one = absent[f"{owner}{name}"]
-                    message = (
-                        f"{path}:{node.lineno}: self.{name} is read, and batch {one.batch} removes the field"
-                    )
-                    yield after.problem("G014", path, node.lineno, message, one.mark, _FIELD_HINT)
+                case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Load(), attr=name, lineno=line):
+                    if one := absent.get(f"{owner}{name}"):
+                        message = (
+                            f"{path}:{line}: self.{name} is read, and batch {one.batch} removes the field"
+                        )
+                        yield after.problem("G014", path, line, message, one.mark, _FIELD_HINT)
 
 
 def _fits(fact: Fact, value: object) -> bool:

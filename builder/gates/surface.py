@@ -35,13 +35,11 @@ def _unfilled(surfaces: Surfaces, after: IndexedTree) -> Iterator[Problem]:
         if summary is None or field is None or (difference.key.group, name) in filled:
             continue
         if _FIELDS.search(after.snapshot[summary.path]):
-            yield Problem(
-                "G006",
-                f"{summary.path}:{field.line}: the field {holder}.{name} stays, and {difference.key} "
-                "that fills it left",
-                difference.causes[0].mark, upstream=Mark(difference.place.path, difference.place.line),
-                hint=f"declare {difference.place.module}.{holder}.{name} absent too, or keep the flag",
-            )  # fmt: skip
+            message = f"{summary.path}:{field.line}: the field {holder}.{name} stays, and {difference.key} "
+            message += "that fills it left"
+            upstream = Mark(difference.place.path, difference.place.line)
+            hint = f"declare {difference.place.module}.{holder}.{name} absent too, or keep the flag"
+            yield Problem("G006", message, difference.causes[0].mark, upstream, hint=hint)
 
 
 def _filled(flag: Item) -> str:

@@ -37,7 +37,9 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         total = sum(not new.error or d.kind in ("function", "class") for d in old.definitions.values())
         if len(lost) > MAX_SHARE_LOST * total:
             problems.append(_mostly(path, old, before, after, len(lost), total))
-        problems.extend(_problem(old, name, definition) for name, definition in _outermost(lost))
+        # the members of a lost class are lost with it
+        outermost = sorted((d.line, name) for name, d in lost.items() if name.rpartition(".")[0] not in lost)
+        problems += [_problem(old, name, lost[name]) for _, name in outermost]
     return problems
 
 
@@ -71,31 +73,19 @@ def _unreadable(old: Summary, new: bytes, removals: Removals) -> dict[str, Defin
     }
 
 
-def _outermost(lost: dict[str, Definition]) -> list[tuple[str, Definition]]:
-    """The lost definitions without the members of lost classes, in the order of the upstream file."""
-    rows = [(n, d) for n, d in lost.items() if n.rpartition(".")[0] not in lost]
-    return sorted(rows, key=lambda row: (row[1].line, row[0]))
-
-
 def _mostly(
     path: str, old: Summary, before: IndexedTree, after: IndexedTree, lost: int, total: int
 ) -> Problem:
     was, now = (w.snapshot[path].count(b"\n") for w in (before, after))
-    return Problem(
-        "G005",
-        f"{path}: the file lost {lost} of its {total} definitions and {was - now} of its {was} lines "
-        "unexplained: it looks truncated",
-        upstream=Mark(path),
-        hint=f"remove the file by a rule, replace it by an overlay, or restore it ({old.module or path})",
-    )
+    message = f"{path}: the file lost {lost} of its {total} definitions and {was - now} of its {was} lines "
+    message += "unexplained: it looks truncated"
+    hint = f"remove the file by a rule, replace it by an overlay, or restore it ({old.module or path})"
+    return Problem("G005", message, upstream=Mark(path), hint=hint)
 
 
 def _problem(old: Summary, name: str, definition: Definition) -> Problem:
     qualified = _prefix(old) + name
     kind = "method" if "." in name and definition.kind == "function" else definition.kind
-    return Problem(
-        "G005",
-        f"{old.path}:{definition.line}: {kind} {name} vanished and no rule names it",
-        upstream=Mark(old.path, definition.line),
-        hint=f"if it should go, say so: edits: [{{drop: {qualified}, why: ...}}]",
-    )
+    message = f"{old.path}:{definition.line}: {kind} {name} vanished and no rule names it"
+    hint = f"if it should go, say so: edits: [{{drop: {qualified}, why: ...}}]"
+    return Problem("G005", message, upstream=Mark(old.path, definition.line), hint=hint)

@@ -53,17 +53,10 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
             for line, name, text in _names(pattern, after.snapshot[path]):
                 if not excuses.excuse(path, name, text) and line != seen:
                     seen = line  # a line is one place
-                    problems.append(
-                        Problem(
-                            "G007",
-                            f"{path}:{line}: `{name}` is named by a word of batch {batch.id}",
-                            batch.words[0].mark,
-                            Mark(path, line),
-                            text.strip()[:200],
-                            _HINT,
-                            cause=f"the words of batch {batch.id}",
-                        )
-                    )
+                    message = f"{path}:{line}: `{name}` is named by a word of batch {batch.id}"
+                    excerpt, cause = text.strip()[:200], f"the words of batch {batch.id}"
+                    mark, place = batch.words[0].mark, Mark(path, line)
+                    problems.append(Problem("G007", message, mark, place, excerpt, _HINT, cause=cause))
         problems += excuses.unused(after.snapshot)
     return problems
 

@@ -88,11 +88,11 @@ def _operators(package: Package) -> Iterator[Finding]:
             built.update(f.name for f in functions if f.defined)
     rows = package.bindings()
     defs = {b.key for _, b in rows if b.verb == "def"}
-    impls = {
-        b.key
-        for path, b in rows
-        if b.verb == "impl" or b.function or _is_lambda(package.files[path][b.start : b.end])
-    }
+    impls = {b.key for path, b in rows if b.verb == "impl" or b.function}
+    for path, b in rows:
+        statement = package.files[path][b.start : b.end]
+        if all(part in statement for part in (b"[", b"{", b"return")):  # a lambda
+            impls.add(b.key)
     for path, b in rows:
         name, function = b.operator, b.function
         line = package.files[path].count(b"\n", 0, b.start) + 1
@@ -108,10 +108,6 @@ def _operators(package: Package) -> Iterator[Finding]:
         elif function and function not in built:
             message = f"{path} binds `{name}` to `{function}`, which no compiled file of the package defines."
             yield Finding("undelivered", path, function, line, message)
-
-
-def _is_lambda(statement: bytes) -> bool:
-    return b"[" in statement and b"{" in statement and b"return" in statement
 
 
 def _includes(package: Package) -> Iterator[Finding]:

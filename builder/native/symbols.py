@@ -31,6 +31,7 @@ _POINTER = re.compile(r"(?:&|\bTORCH_FN\s*\()\s*(?:\w+\s*::\s*)*(\w+)", re.ASCII
 _STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
 _MARK = re.compile(r"[][(){};]")
 _BRACKET = re.compile(r"[({]")
+_SPACE = re.compile(r"\bnamespace\b[^()=;]*\Z|\bextern\s+\"\s*\"\s*\Z")
 _MORE = re.compile(r"\s*[;,=()[]")
 _TYPE = re.compile(r"\s*(?:typedef|struct|class|union|enum)\b")
 _TEMPLATE = re.compile(r"\s*template\s*<")
@@ -100,14 +101,14 @@ def symbols(text: str) -> Symbols:
                 first, body = open_spaces.pop()
                 namespaces.append(Namespace(first, body, after))
             start = after
-        elif _is_space(code[start:at]):
-            head = code[start:at]
+        elif _SPACE.search(head := code[start:at]):
             open_spaces.append((start + len(head) - len(head.lstrip()), after))
             start = after
         else:
             after = closing(code, at)
             made = _function(code, start, at, True)
-            if made or not _continues(code, after, code[start:at]):
+            # a type or an initializer goes on behind its closing brace
+            if made or not (_MORE.match(code, after) or _TYPE.match(head)):
                 functions += made
                 start = after
         mark = _MARK.search(code, after)
@@ -180,12 +181,3 @@ def _outer(head: str) -> str:
         start, at = bracket.end(), closing(head, bracket.start())
         head = head[:start] + " " * (at - 1 - start) + head[at - 1 :]
     return head
-
-
-def _is_space(head: str) -> bool:
-    return bool(re.search(r"\bnamespace\b[^()=;]*\Z|\bextern\s+\"\s*\"\s*\Z", head))
-
-
-def _continues(code: str, end: int, head: str) -> bool:
-    """Whether a statement goes on behind a closing brace (a type, an initializer)."""
-    return bool(_MORE.match(code, end) or _TYPE.match(head))

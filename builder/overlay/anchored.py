@@ -13,6 +13,10 @@ from builder.native import cmake, cpp
 from builder.native.text import Arm, Conditional, Scanned, TextEdit, apply, decode, encode, wide
 from builder.overlay.record import Edited, Journal, require_count
 
+#: Kind of edit -> the languages whose syntax it needs.
+_LANGUAGES = {
+    "command": ("CMake",), "argument": ("CMake",), "statement": ("C++",), "block": ("CMake", "C++"),
+}  # fmt: skip
 _INDENTED = re.compile(r"^[ \t]*(?=\S)", re.MULTILINE)
 
 
@@ -47,15 +51,12 @@ def edit(path: str, data: bytes, edits: Sequence[AnchoredEdit]) -> Edited:
 
 def _misfit(path: str, item: AnchoredEdit) -> str | None:
     """What is wrong with an edit for any content of the file."""
-    is_cpp, is_cmake = path.endswith(cpp.SUFFIXES), cmake.is_cmake(path)
     if not item.anchor.strip():
         return "The anchor is empty."
-    if item.kind in ("command", "argument") and not is_cmake:
-        return f"`{item.kind}` edits CMake, and {path} is not CMake."
-    if item.kind == "statement" and not is_cpp:
-        return f"`statement` edits C++, and {path} is not C++."
-    if item.kind == "block" and not (is_cmake or is_cpp):
-        return f"`block` edits CMake or C++, and {path} is neither."
+    language = "CMake" if cmake.is_cmake(path) else "C++" if path.endswith(cpp.SUFFIXES) else "neither"
+    if language not in (edited := _LANGUAGES.get(item.kind, (language,))):
+        other = f"not {edited[0]}" if len(edited) == 1 else "neither"
+        return f"`{item.kind}` edits {' or '.join(edited)}, and {path} is {other}."
     if (item.kind == "replace") != (item.by is not None):
         return "`replace` needs `by`, and no other kind takes it."
     return None

@@ -20,44 +20,40 @@ _MEMBERS: dict[type[ast.AST], tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def same(found: object, wanted: object) -> bool:
+def same(code: object, wanted: object) -> bool:
     """Whether code is what is wanted, as a syntax tree; positions do not count.
 
     `...` stands for any expression, as the last argument of a call for all further ones, and as a whole body
     for any body.
     """
     if _is_any(wanted):
-        return isinstance(found, ast.expr)
-    if type(found) is not type(wanted):
+        return isinstance(code, ast.expr)
+    if type(code) is not type(wanted):
         return False
-    if isinstance(found, ast.Call) and isinstance(wanted, ast.Call) and any(map(_is_any, wanted.args[-1:])):
+    if isinstance(code, ast.Call) and isinstance(wanted, ast.Call) and any(map(_is_any, wanted.args[-1:])):
         known = wanted.args[:-1]
-        keywords = [keyword for keyword in wanted.keywords if not _holds(found.keywords, keyword)]
-        return same(found.func, wanted.func) and same(found.args[: len(known)], known) and not keywords
-    if isinstance(found, ast.AST):
-        return all(same(getattr(found, name, None), getattr(wanted, name, None)) for name in found._fields)
-    if isinstance(found, list):
+        keywords = all(any(same(one, keyword) for one in code.keywords) for keyword in wanted.keywords)
+        return keywords and same(code.func, wanted.func) and same(code.args[: len(known)], known)
+    if isinstance(code, ast.AST):
+        return all(same(getattr(code, name, None), getattr(wanted, name, None)) for name in code._fields)
+    if isinstance(code, list):
         assert isinstance(wanted, list)
         if len(wanted) == 1 and isinstance(wanted[0], ast.Expr) and _is_any(wanted[0].value):
-            return bool(found)
-        return len(found) == len(wanted) and all(map(same, found, wanted))
-    return found == wanted
+            return bool(code)
+        return len(code) == len(wanted) and all(map(same, code, wanted))
+    return code == wanted
 
 
 def _is_any(node: object) -> bool:
     return isinstance(node, ast.Constant) and node.value is ...
 
 
-def _holds(found: Sequence[ast.AST], wanted: ast.AST) -> bool:
-    return any(same(one, wanted) for one in found)
-
-
 def expression(source: str) -> ast.expr:
     """Parse an expression. Raises SyntaxError."""
-    return _told(ast.parse(f"(\n{source.strip()}\n)", mode="eval").body)
+    return _particular(ast.parse(f"(\n{source.strip()}\n)", mode="eval").body)
 
 
-def _told(node: T) -> T:
+def _particular(node: T) -> T:
     """What is wanted, if it is anything in particular. Raises SyntaxError."""
     if _is_any(node.value if isinstance(node, ast.Expr) else node):
         raise SyntaxError("`...` alone stands for everything")
@@ -69,7 +65,7 @@ def statement(source: str) -> ast.stmt:
     body = ast.parse(textwrap.dedent(source).strip("\n") + "\n").body
     if len(body) != 1:
         raise SyntaxError(f"{len(body)} statements instead of one")
-    return _told(body[0])
+    return _particular(body[0])
 
 
 def assignments(match: str, by: str | None) -> tuple[ast.Assign, ast.Assign] | None:
@@ -87,10 +83,10 @@ def entry(source: str) -> list[ast.AST]:
     """Parse an entry: [expression], [keyword argument] or [key, value]. Raises SyntaxError."""
     call = _parsed(f"_(\n{source.strip()}\n)")
     if isinstance(call, ast.Call) and len(call.args) + len(call.keywords) == 1:
-        return [_told(one) for one in (*call.args, *call.keywords)]
+        return [_particular(one) for one in (*call.args, *call.keywords)]
     shown = _parsed(f"{{\n{source.strip()}\n}}")
     if isinstance(shown, ast.Dict) and len(shown.keys) == 1 and shown.keys[0] is not None:
-        return [_told(shown.keys[0]), shown.values[0]]
+        return [_particular(shown.keys[0]), shown.values[0]]
     raise SyntaxError("it is not one expression, one keyword argument or one key with its value")
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
+from types import MappingProxyType
 
 from builder.errors import Mark, Problem
 from builder.manifest.statements import Edit
@@ -29,24 +30,18 @@ class Plan:
     records: tuple[Record, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sorted:
-    """Edits grouped by file, and a problem for each edit whose file does not exist."""
-
-    files: Mapping[str, tuple[tuple[Edit, Target], ...]]
-    problems: tuple[Problem, ...] = field(default=())
-
-
 def sort(
     edits: Iterable[Edit],
     packages: Mapping[str, str],
     files: Mapping[str, object],
-    removed: Mapping[str, str] | None = None,
-) -> Sorted:
-    """Find the file of every edit among `files`; `removed` maps a removed path to its batch."""
+    removed: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[dict[str, list[tuple[Edit, Target]]], list[Problem]]:
+    """The edits by their file among `files`, and a problem for each whose file does not exist.
+
+    `removed` maps a removed path to its batch.
+    """
     by_file: dict[str, list[tuple[Edit, Target]]] = {}
     problems: list[Problem] = []
-    removed = removed or {}
     for edit in edits:
         target, gone = resolve(edit.target, packages, files), resolve(edit.target, packages, removed)
         if gone and (target is None or len(gone.module) > len(target.module)):
@@ -60,7 +55,7 @@ def sort(
             continue
         if not edit.optional:
             problems.append(Problem("R005", message, edit.mark, hint=hint, nothing=True))
-    return Sorted({path: tuple(by_file[path]) for path in sorted(by_file)}, tuple(problems))
+    return dict(sorted(by_file.items())), problems
 
 
 def edit(
@@ -73,18 +68,19 @@ def edit(
         place = Mark(path, getattr(error, "lineno", None) or 0)
         messages = (f"`{e.target}` is edited, and {path} does not parse: {error}." for e in edits)
         return data, [Problem("R005", m, e.mark, place) for m, e in zip(messages, edits, strict=True)], []
-    wanted = list(zip(edits, targets, strict=True))
-    planned = plan(module, [w for w in wanted if w[0].kind != "add-import"], overlays)
+    wanted: dict[bool, list[tuple[Edit, Target]]] = {False: [], True: []}  # by whether they add imports
+    for one, target in zip(edits, targets, strict=True):
+        wanted[one.kind == "add-import"].append((one, target))
+    planned = plan(module, wanted[False], overlays)
     changed = splice(module, planned.ops) if planned.ops else data
-    imports = [w for w in wanted if w[0].kind == "add-import"]
-    changed, problems, records = add_imports(module, changed, imports)
+    changed, problems, records = add_imports(module, changed, wanted[True])
     return changed, [*planned.problems, *problems], [*planned.records, *records]
 
 
 def plan(
     module: Module,
     edits: Sequence[tuple[Edit, Target]],
-    overlays: Mapping[str, bytes] | None = None,
+    overlays: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Plan:
     """The operations that carry out the edits of one file, all found in the tree as it is.
 
@@ -94,7 +90,7 @@ def plan(
     wanted: list[tuple[Edit, Hit]] = []
     for one, target in edits:
         with journal.attempt(one):
-            hits = kinds.hits(module, one, target, overlays or {})
+            hits = kinds.hits(module, one, target, overlays)
             shown = f" `{' '.join(one.match.split())}`" if one.match else ""
             shown = f"`{one.kind}`{shown} in `{one.target}`"
             lines = [_line(hit.node) for hit in hits]

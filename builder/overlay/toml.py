@@ -43,11 +43,8 @@ def _cuts(layout: Layout, item: TomlEdit, data: Any) -> list[TextEdit]:
     key = split_key(item.key)
     if key is None:
         raise Wrong("M004", f"`{item.key}` is not a TOML key.")
-    if item.op == "add":
-        return _add(layout, key, item, data)
-    if item.op == "set":
-        return _set(layout, key, item, data)
-    return _remove_key(layout, key, item, data) if item.value is None else _remove(layout, key, item, data)
+    remove = _remove_key if item.value is None else _remove
+    return {"add": _add, "set": _set, "remove": remove}[item.op](layout, key, item, data)
 
 
 def _remove_key(layout: Layout, key: Path, item: TomlEdit, data: Any) -> list[TextEdit]:
@@ -174,12 +171,12 @@ def _set(layout: Layout, key: Path, item: TomlEdit, data: Any) -> list[TextEdit]
     if known:
         pair = _pair(layout, key, item)
         return [TextEdit(pair.value, pair.end, rendered)]
-    homes = [t for t in layout.tables if t.path == key[:-1]]
-    if not homes:
+    home = next((table for table in layout.tables if table.path == key[:-1]), None)
+    if home is None:
         message = f"`{'.'.join(key[:-1])}` has no header of its own, so no key can be added."
         raise Wrong("R005", message)
     text = layout.scanned.text
-    at, newline = _line_end(text, homes[0].end), _newline(text)
+    at, newline = _line_end(text, home.end), _newline(text)
     name = key[-1] if re.fullmatch(r"[A-Za-z0-9_-]+", key[-1]) else f'"{key[-1]}"'
     first = not text[:at].strip()
     return [TextEdit(at, at, f"{'' if first else newline}{name} = {rendered}{newline if first else ''}")]

@@ -99,9 +99,9 @@ def _structural(
     edits: Sequence[Edit], manifest: Manifest, removed: Mapping[str, Rule], done: Overlaid
 ) -> None:
     batches = {path: rule.batch for path, rule in removed.items()}
-    by_file = structural.sort(edits, manifest.packages, done.current, batches)
-    done.problems += by_file.problems
-    for path, wanted in by_file.files.items():
+    by_file, problems = structural.sort(edits, manifest.packages, done.current, batches)
+    done.problems += problems
+    for path, wanted in by_file.items():
         targets = [target for _, target in wanted]
         bodies = {e.by: manifest.overlays.get(e.by) for e, _ in wanted if e.kind == "body" and e.by}
         data = done.current[path]

@@ -29,11 +29,10 @@ def edit(kind: str, target: str, **more: object) -> Edit:
 
 
 def carry_out(source: str, *edits: Edit, overlays: dict[str, bytes] | None = None) -> tuple[str, Plan]:
-    files = {FILE: b""}
-    found = sort(edits, PACKAGES, files)
-    assert not found.problems
+    by_file, problems = sort(edits, PACKAGES, {FILE: b""})
+    assert not problems
     module = parse(source.encode(), FILE)
-    result = plan(module, found.files.get(FILE, ()), overlays)
+    result = plan(module, by_file.get(FILE, ()), overlays or {})
     return splice(module, result.ops).decode(), result
 
 
@@ -302,11 +301,10 @@ def test_records_hold_the_hashes_of_the_source_text() -> None:
 
 
 def test_an_edit_of_a_removed_or_unknown_file_is_a_problem() -> None:
-    found = sort(
-        [edit("drop", "x"), replace(edit("drop", "x"), target="nowhere.x")], PACKAGES, {}, {FILE: "gone"}
-    )
-    assert [p.code for p in found.problems] == ["R005", "R005"]
-    assert "gone" in (found.problems[0].hint or "")
+    edits = [edit("drop", "x"), replace(edit("drop", "x"), target="nowhere.x")]
+    _, problems = sort(edits, PACKAGES, {}, {FILE: "gone"})
+    assert [p.code for p in problems] == ["R005", "R005"]
+    assert "gone" in (problems[0].hint or "")
 
 
 @pytest.mark.parametrize("kind", ["drop", "stub", "set", "body"])

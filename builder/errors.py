@@ -1,4 +1,4 @@
-"""What can go wrong, in one table: a code, its exit status, and what the code means.
+"""The table of all errors: a code, its exit status, and what the code means.
 
 A `Problem` is one finding for the person who wrote the manifest. Every stage collects all of
 its problems and raises them together as one `BuildError`; nothing else leaves the builder.

@@ -1,8 +1,7 @@
 """Results of pure functions, kept between runs.
 
-A function that is `remembered` gives what it gave before for equal arguments. Which results are known is up
-to the store in use; without one, every call does the work. A key need not name the code: a store gives its
-results only to the builder that made them.
+A `remembered` function returns what it returned before for equal arguments, if the store in use has it. A key
+need not name the code: a store gives its results only to the builder that made them.
 """
 
 from __future__ import annotations
@@ -53,9 +52,9 @@ def using(store: Store | None) -> Iterator[None]:
 
 
 def recall(kind: str, given: tuple[object, ...], make: Callable[[], T]) -> T:
-    """What `make` gave for equal `given`, or what it gives now; what it raises is not remembered.
+    """The result of `make`, which depends on `given` alone, or the one remembered; errors are not remembered.
 
-    `given` are values that `digest` takes, all that the result depends on; `kind` says what the result is.
+    `given` are values that `digest` takes; `kind` says what the result is.
     """
     return recall_each(kind, [given], lambda _: [make()])[0]
 
@@ -187,7 +186,7 @@ class Shelf(MutableMapping[K, V]):
         pass
 
     def __bool__(self) -> bool:
-        return True  # it may hold what nobody has asked for
+        return True  # the store may hold results that were not read yet
 
     def __iter__(self) -> Iterator[K]:
         return iter(self._used)

@@ -1,8 +1,7 @@
 """Runs work in a forked child process, which leaves its pickled result in a file that both have open.
 
-The result never depends on the child: without `fork`, or if the child dies, this process does the work. What
-the child remembered comes back with its result. Through a pipe, a child that is done would keep its memory
-until somebody reads.
+Without `fork`, or if the child dies, this process does the work. What the child remembered comes back with
+its result. With a pipe, a child that is done would keep its memory until somebody reads.
 """
 
 from __future__ import annotations
@@ -95,8 +94,7 @@ _in_child = False
 
 
 def _end(child: int, result: IO[bytes], group: bool) -> None:
-    """Kill and reap a child whose result is abandoned, for example after an error; `group`: with all that it
-    started."""
+    """Kill and reap a child whose result is abandoned; `group`: with all that it started."""
     result.close()
     (os.killpg if group else os.kill)(child, signal.SIGKILL)
     os.waitpid(child, 0)

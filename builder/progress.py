@@ -1,4 +1,4 @@
-"""Tells whoever listens how far the work is. No result depends on whether anybody does.
+"""Reports the progress of the work to a listener. No result depends on whether there is one.
 
 Only this process reports: a forked child is silenced, so that two never write to one terminal.
 """
@@ -21,7 +21,7 @@ class Step(NamedTuple):
 
 
 class Listener(Protocol):
-    """What wants to know how far the work is."""
+    """Receives the progress of the work."""
 
     def stage(self, name: str) -> None:
         """A stage begins, and the one before it has ended."""

@@ -81,8 +81,8 @@ def also(problem: Problem) -> str:
 def annotation(problem: Problem, folder: str = "") -> str:
     """One problem as a workflow command of GitHub Actions.
 
-    `folder`: the manifest's in the repository; empty for the top. A line of an overlay is more exact than
-    that of the manifest which names it.
+    `folder`: the manifest's in the repository; empty for the top. A line of an overlay comes before that of
+    the manifest, which only names the overlay.
     """
     about = [problem.message]
     if problem.upstream:

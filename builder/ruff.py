@@ -1,4 +1,4 @@
-"""Finds and runs the pinned ruff: one way for everybody, and never a failure that nobody hears of."""
+"""Finds and runs the pinned ruff: the single entry point; every failure raises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLORS = ("FORCE_COLOR", "CLICOLOR_FORCE")
 
 
 def find() -> str:
-    """The ruff that belongs to this Python. One on the PATH may be of any version: it is not asked.
+    """The ruff that belongs to this Python. One on the PATH is ignored: it may be of any version.
 
     Raises BuildError E003 when there is none.
     """
@@ -44,9 +44,8 @@ def installed_version() -> str:
     try:
         return version("ruff")
     except PackageNotFoundError:
-        os.listdir(
-            sysconfig.get_path("purelib")
-        )  # `version` takes a folder that it cannot read for an empty one
+        # `version` takes a folder that it cannot read for an empty one
+        os.listdir(sysconfig.get_path("purelib"))
         raise fail("E003", "ruff is not installed beside this Python.", hint=_HINT) from None
 
 
@@ -72,16 +71,18 @@ def format_folder(folder: Path) -> None:
     """
     arguments = ["format", "--isolated", "--no-cache", "--target-version=py310", "."]
     done = run(arguments, folder)
-    told = done.stderr.decode("utf-8", "replace").splitlines()
-    only_bad_files = bool(told) and all(_BAD_FILE.match(line) for line in told)
+    lines = done.stderr.decode("utf-8", "replace").splitlines()
+    only_bad_files = bool(lines) and all(_BAD_FILE.match(line) for line in lines)
     if done.returncode and not (done.returncode == 2 and only_bad_files):
         raise failed("format", done)
 
 
 def failed(verb: str, done: subprocess.CompletedProcess[bytes]) -> BuildError:
     """E003 for a run that went wrong, with the first line of ruff's own message that says why."""
-    told = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if not _BAD_FILE.match(line)]
-    reason = next((line for line in told if line.strip()), "it gave no reason")
+    lines = [
+        line for line in done.stderr.decode("utf-8", "replace").splitlines() if not _BAD_FILE.match(line)
+    ]
+    reason = next((line for line in lines if line.strip()), "it gave no reason")
     return fail("E003", f"`ruff {verb}` failed with status {done.returncode}: {reason.strip()}", hint=_HINT)
 
 

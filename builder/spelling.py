@@ -1,4 +1,4 @@
-"""Which known name was probably meant by one that nothing has."""
+"""Suggests the known name that an unknown one probably means."""
 
 from __future__ import annotations
 

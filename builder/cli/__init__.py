@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import gc
 import importlib
 import io
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 import click
 
@@ -76,29 +73,8 @@ def _display_options() -> list[click.Option]:
     ]  # fmt: skip
 
 
-class _ReaderGone(Exception):
-    """stdout is closed."""
-
-
-@contextlib.contextmanager
-def _readers() -> Iterator[None]:
-    """Raise `_ReaderGone` for a broken pipe; click itself would exit with 1, the status of a failed gate."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise _ReaderGone from None
-
-
 class _Verbs(click.Group):
     """Imports a verb's module by its name: `--help` imports none, a verb only its own."""
-
-    def make_context(self, *args: Any, **more: Any) -> click.Context:
-        with _readers():
-            return super().make_context(*args, **more)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with _readers():
-            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -115,17 +91,6 @@ class _Verbs(click.Group):
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            import difflib
-
-            near = difflib.get_close_matches(args[0], VERBS, 1)
-            if near:
-                raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from error
-            raise
-
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name=PROGRAM)
@@ -141,6 +106,7 @@ def cli(debug: bool) -> None:
 
 
 cli.params += _display_options()
+cli.commands = {verb: click.Command(verb) for verb in VERBS}  # for suggestions only: see `get_command`
 
 
 def main() -> None:
@@ -160,6 +126,7 @@ def main() -> None:
 def _run() -> None:
     from builder.cli.output import Listener, clear, show
 
+    stdout = sys.stdout
     try:
         with progress.listening(Listener()):
             cli.main(standalone_mode=False)
@@ -175,7 +142,10 @@ def _run() -> None:
     except click.Abort as stop:
         clear()
         _leave(stop)
-    except (_ReaderGone, BrokenPipeError):
+    except (SystemExit, BrokenPipeError) as stop:
+        # for a broken pipe click itself replaces stdout, and exits with 1, the status of a failed gate
+        if isinstance(stop, SystemExit) and sys.stdout is stdout:
+            raise
         _silence()
         sys.exit(READER_GONE)
     except Exception as error:

@@ -34,7 +34,7 @@ def build_output(request: Request, job: Job, digest: str) -> None:
         return
     write.check(job.out)
     if not job.update_lock:
-        lockfile.known(request.root)  # a lock that cannot be read is told before the work
+        lockfile.known(request.root)  # a lock that cannot be read is reported before the work
     _build(request, upstream, versions, job, digest)
 
 
@@ -72,7 +72,7 @@ def _build(request: Request, upstream: Upstream, versions: dict[str, str], job: 
             except BuildError:
                 if done.record is None:
                     raise
-                done = stages.made_outcome(request, upstream, recall)  # a record is believed in nothing
+                done = stages.made_outcome(request, upstream, recall)  # a record that fails is not trusted
                 result, proof, drift = packed(done)
     output.stage("writing")
     write.write(job.out, result, asked=digest if request_key.settled(request.upstream, manifest) else "")

@@ -1,9 +1,9 @@
 """The results of earlier runs, kept in an SQLite file in the cache folder.
 
 SQLite makes each save whole or not at all, lets several builders read and write at once, and reads single
-entries. On top of that, an entry belongs to the builder that made it, and is checked before it is used. The
-file can be deleted at any time: one that is missing, damaged or cannot be written costs only time. A build
-that proves something (`lock`, `--update-lock`, `--paranoid`) does not use it.
+entries. An entry belongs to the builder that made it, and is checked before it is used. A file that is
+missing, damaged or cannot be written costs only time. What proves a pin (`lock`, `--update-lock`,
+`--paranoid`) does not use it.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _SCHEMA = (
 
 @contextmanager
 def recalled(cache: Path | None) -> Iterator[Recalled]:
-    """The stored results; what the block adds is stored when it ends, also with problems: what holds for a
-    file does not depend on what is wrong elsewhere."""
+    """The stored results. What the block adds is stored when it ends, even with problems: a result about one
+    file does not depend on the others."""
     from builder.pipeline.run import Recalled
     from builder.upstream.cache import default_cache
 

@@ -81,13 +81,13 @@ def _damage(cache: Path, repair: bool) -> list[tuple[bool, str]]:
 
     cache = cache.absolute()
     try:
-        found = damage.damaged(cache)
-        if repair and found:
-            damage.remove(cache, found)
-            return [(True, f"cache: {path} was damaged and is removed") for path in found]
+        damaged = damage.damaged(cache)
+        if repair and damaged:
+            damage.remove(cache, damaged)
+            return [(True, f"cache: {path} was damaged and is removed") for path in damaged]
     except BuildError as error:
         return [(False, error.problems[0].message)]
-    return [(False, f"cache: {path} is damaged: `doctor --repair` removes it") for path in found]
+    return [(False, f"cache: {path} is damaged: `doctor --repair` removes it") for path in damaged]
 
 
 def _upstream(request: options.Request, name: str) -> tuple[bool, str]:

@@ -51,22 +51,22 @@ def command(
     output.note(f"upstream {source}: {upstream.origin}")
     output.stage("reading")
     files = snapshot(upstream)
-    found = project.find(files, name)
-    if origin.repository == NO_REPOSITORY and found.repository:
-        origin = replace(origin, repository=found.repository)
-    tree = world(files, found.packages)
-    seen = survey(tree, found.packages)
-    first = manifest_text(found, seen, files, origin)
+    described = project.find(files, name)
+    if origin.repository == NO_REPOSITORY and described.repository:
+        origin = replace(origin, repository=described.repository)
+    tree = world(files, described.packages)
+    seen = survey(tree, described.packages)
+    first = manifest_text(described, seen, files, origin)
     beside = out.resolve().parent
-    # what lies beside the manifest is part of it: it is told before anything is written
+    # what lies beside the manifest is part of it: a fault there stops before anything is written
     manifest = parse(first.encode(), out.name, *_parts(beside))
-    text = manifest_text(found, seen, files, origin, unimported(tree, manifest))
+    text = manifest_text(described, seen, files, origin, unimported(tree, manifest))
     _write(out, text)
-    output.note(f"manifest {out}: {len(found.packages)} packages, {len(files):,} files, all kept")
+    output.note(f"manifest {out}: {len(described.packages)} packages, {len(files):,} files, all kept")
     request = options.Request(load(out), (), origin.pin, mirror, cache, offline, python, beside)
     same = None if no_build else _build(request)
     if form == "json":
-        packages = dict(found.packages)
+        packages = dict(described.packages)
         output.data({"manifest": str(out), "packages": packages, "tree": upstream.tree.id, "same": same})
         return
     for line in _next_steps(out, mirror):

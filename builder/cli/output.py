@@ -51,7 +51,7 @@ def remember(texts: Mapping[str, str]) -> None:
 
 
 def locate(folder: Path) -> None:
-    """Say in which folder the manifest is. Annotations name files as seen from the top of the repository:
+    """Set the manifest's folder. Annotations name files as seen from the top of the repository, which is
     GITHUB_WORKSPACE in a workflow, and the current folder elsewhere."""
     top = Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
     here = folder.resolve()

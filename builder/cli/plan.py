@@ -42,50 +42,50 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
     key = build.key(upstream, request.manifest, request.without, request_key.versions())
     pending = not write.unchanged(out, key)
     previous = read_previous(out)
-    found = changes(previous, done.cut, figures.rows, request.manifest) if previous else None
+    difference = changes(previous, done.cut, figures.rows, request.manifest) if previous else None
     output.stage("")
     if output.form() == "json":
-        _as_json(figures, done.cut.output.tree.id, pending, paths, found)
-    elif previous is None or found is None:
+        _as_json(figures, done.cut.output.tree.id, pending, paths, difference)
+    elif previous is None or difference is None:
         _as_table(figures, paths)
         click.echo(f"Plan: {len(done.cut.output):,} files to write; {out} holds no build.")
     else:
-        _as_difference(found, paths, figures.lines[CODE]["after"])
-        _print_condition(out, previous, found, pending)
+        _as_difference(difference, paths, figures.lines[CODE]["after"])
+        _print_condition(out, previous, difference, pending)
     if pending:
         sys.exit(CHANGES_PENDING)
 
 
-def _as_difference(found: Changes, paths: bool, code: int) -> None:
+def _as_difference(difference: Changes, paths: bool, code: int) -> None:
     """The differences by batch or by path, what the surface gains and loses, and the totals."""
-    if not found:
+    if not difference:
         click.echo("No changes.")
         return
     if paths:
-        for sign, path, batch in found.paths:
+        for sign, path, batch in difference.paths:
             click.echo(f"{sign} {path}  [{batch}]")
-    elif found.paths:
+    elif difference.paths:
         click.echo(f"{'batch':<24}{'+':>7}{'-':>7}{'~':>7}")
-        for batch, counts in sorted(found.by_batch.items()):
+        for batch, counts in sorted(difference.by_batch.items()):
             click.echo(f"{batch:<24}" + "".join(f"{counts[sign]:>7,}" for sign in SIGNS))
-    for sign, text in found.surface if paths else found.surface[:_MAX_LISTED]:
+    for sign, text in difference.surface if paths else difference.surface[:_MAX_LISTED]:
         click.echo(f"{sign} {text}")
-    more = len(found.surface) - _MAX_LISTED
+    more = len(difference.surface) - _MAX_LISTED
     if more > 0 and not paths:
         click.echo(f"  and {more:,} more of the surface (--paths lists all)")
-    totals, gains = found.totals, Counter(sign for sign, _ in found.surface)
+    totals, gains = difference.totals, Counter(sign for sign, _ in difference.surface)
     click.echo(
         f"Plan: {plural(totals['+'], 'file')} to add, {totals['-']:,} to remove, {totals['~']:,} to change; "
         f"the surface gains {gains['+']:,} and loses {gains['-']:,}; {code:,} lines of code after."
     )
 
 
-def _print_condition(out: Path, previous: Previous, found: Changes, pending: bool) -> None:
+def _print_condition(out: Path, previous: Previous, difference: Changes, pending: bool) -> None:
     """Why an output is written again although the build is the same."""
     if previous.changed:
         listed = ", ".join(previous.changed[:3]) + (" ..." if len(previous.changed) > 3 else "")
         click.echo(f"{out} is not as it was written: {listed}")
-    elif pending and not found:
+    elif pending and not difference:
         click.echo(f"{out} was made from other inputs (a manifest, a builder): `dist` writes it again.")
 
 
@@ -107,7 +107,7 @@ def _as_table(figures: Figures, paths: bool) -> None:
             click.echo(f"{row.verdict:<8}{row.path}  [{row.reason.batch}: {row.reason.rule}]")
 
 
-def _as_json(figures: Figures, tree: str, pending: bool, paths: bool, found: Changes | None) -> None:
+def _as_json(figures: Figures, tree: str, pending: bool, paths: bool, difference: Changes | None) -> None:
     document: dict[str, Any] = {
         "output_tree": tree,
         "pending": pending,
@@ -115,11 +115,11 @@ def _as_json(figures: Figures, tree: str, pending: bool, paths: bool, found: Cha
         "lines": figures.lines,
         "batches": [batch_record(b) for b in figures.batches],
     }
-    if found is not None:
+    if difference is not None:
         document["changes"] = {
-            "by_batch": {batch: dict(counts) for batch, counts in sorted(found.by_batch.items())},
-            "surface": [{"sign": sign, "what": what} for sign, what in found.surface],
-            "paths": [{"sign": sign, "path": path, "batch": batch} for sign, path, batch in found.paths],
+            "by_batch": {batch: dict(counts) for batch, counts in sorted(difference.by_batch.items())},
+            "surface": [{"sign": sign, "what": what} for sign, what in difference.surface],
+            "paths": [{"sign": sign, "path": path, "batch": batch} for sign, path, batch in difference.paths],
         }
     if paths:
         document["paths"] = [

@@ -32,8 +32,8 @@ def verbs_page(group: click.Group) -> str:
         below = click.Context(command, info_name=verb, parent=context)
         usage = f"{below.command_path} {' '.join(command.collect_usage_pieces(below))}"
         own = [p for p in command.params if isinstance(p, click.Option) and p.name not in names]
-        said = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n"))
-        parts.append(f"## {verb}\n\n```text\n{usage}\n```\n\n{said}\n\n{_options(below, own)}")
+        text_of_help = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n"))
+        parts.append(f"## {verb}\n\n```text\n{usage}\n```\n\n{text_of_help}\n\n{_options(below, own)}")
     return "\n".join(parts)
 
 

@@ -92,7 +92,7 @@ def _known_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Ou
 
 
 def made_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome:
-    """Cut and verify an upstream with what earlier builds found out of its parts. Raises BuildError."""
+    """Cut and verify an upstream with what earlier builds remembered of its parts. Raises BuildError."""
     known = about(upstream, request.manifest, request.off)
     with _keeping_rejected(request):
         done = outcomes.make(upstream, request.manifest, known, recall)
@@ -120,7 +120,7 @@ def _recorded(request: Request, upstream: Upstream, recall: Recalled) -> Outcome
     try:
         proof = lockfile.known(request.root).get(pin)
     except BuildError:
-        return None  # whoever compares with the lock tells what is wrong with it
+        return None  # the comparison with the lock reports what is wrong with it
     if proof is None or manifest.named_scope is not None or proof.manifest != manifest.statements:
         return None
     cut = record.read(request.root, pin, proof.record)
@@ -146,8 +146,7 @@ def _tell(done: Cut) -> None:
 
 @contextlib.contextmanager
 def _keeping_rejected(request: Request) -> Iterator[None]:
-    """Write the files of an output that gates reject into the cache folder, where the output alone has the
-    lines that the findings are about."""
+    """Write the files of a rejected output to which only its own lines lead into the cache folder."""
     try:
         yield
     except Rejected as error:

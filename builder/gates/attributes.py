@@ -69,7 +69,7 @@ class Losses:
         return names
 
     def is_value(self, origin: Origin) -> bool:
-        """Is this neither a module nor a class of the output?"""
+        """Return whether this is neither a module nor a class of the output."""
         holder = self.after.index.modules.get(origin.module)
         known = holder.names.get(origin.qualname) if holder else None
         return known is not None and known.kind == "constant"
@@ -111,7 +111,7 @@ class Losses:
         return by_name
 
     def concern(self, summary: Summary, data: bytes) -> bool:
-        """The text has an attribute that this file may have lost (then its tree is worth reading)."""
+        """Return whether the text has an attribute that was removed, so that its tree is worth reading."""
         names: set[str] = set(self.nowhere)
         fields: set[str] = set()  # these may be used as keywords, too
         index = self.after.index
@@ -180,8 +180,8 @@ def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
             roots[item.bound] = None  # external: nothing is known about its attributes
         elif item.name is None:
             roots[item.bound] = Origin(item.target if item.asname else item.bound)
-        elif found := index.origin(item.target, item.name):
-            roots[item.bound] = found
+        elif origin := index.origin(item.target, item.name):
+            roots[item.bound] = origin
     tree = parse(losses.after.snapshot[path], path).tree
     for node, owner, me in _attributes(tree.body, "", ""):
         if isinstance(node, ast.Call):
@@ -246,10 +246,10 @@ def _follow(start: Origin, parts: list[str], line: int, losses: Losses) -> Itera
                 if before.has_module(current.module) and before.resolves(current.module, name) is not False:
                     yield Use(line, written, current, name)
                 return
-            found = after.origin(current.module, name)
-            if found is None:
+            origin = after.origin(current.module, name)
+            if origin is None:
                 return
-            current = found
+            current = origin
             continue
         holder = after.modules.get(current.module)
         if holder is None or current.qualname not in holder.bases:

@@ -16,12 +16,11 @@ from builder.manifest.statements import TomlEdit
 def check(
     project: Project, upstream: Project | None, before: IndexedTree, after: IndexedTree, manifest: Manifest
 ) -> list[Problem]:
-    """Requirements of one project that nothing imports, and imports that nothing required provides.
+    """Problems for requirements that nothing imports, and for imports that no requirement provides.
 
     A requirement that nothing imports needs a reason in the manifest (`guarantees.dependencies`), unless a
-    batch that is off would have removed it. An import
-    that may fail needs no requirement, and neither does one that upstream has without a requirement: what
-    another distribution brings along, and what the user installs for an optional part.
+    batch that is off would have removed it. An import that may fail needs no requirement, nor does one for
+    which upstream has none: another distribution brings it, or the user installs it for an optional part.
     """
     uses = externals(after, project, manifest)
     problems = [_problem(project, row) for row in unused(project, uses, manifest)]
@@ -48,7 +47,7 @@ def _problem(project: Project, row: Requirement) -> Problem:
 
 
 def _removes(edit: TomlEdit, row: Requirement, project: Project) -> bool:
-    """Would the edit take this requirement out, alone or with all of its extra?"""
+    """Return whether the edit removes this requirement, alone or with all of its extra."""
     where = f"project.optional-dependencies.{row.extra}" if row.extra else "project.dependencies"
     return (edit.file, edit.op, edit.key) == (project.path, "remove", where) and (
         edit.value is None or requirement_name(str(edit.value)) == row.name

@@ -1,7 +1,7 @@
 """G008: compiled extension modules and the Python that uses them stay or leave together.
 
-Nothing edits an extension, and none of its code can be read here. Three things about it are certain: which
-Python imports or names it, what its file is called, and which modules its bytes name.
+The code of an extension can be neither read nor edited here. What is known of it: the Python that imports or
+names it, the name of its file, and the modules that its bytes name.
 """
 
 from __future__ import annotations

@@ -57,8 +57,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
 
 
 def _imported_alike(after: IndexedTree, path: str, name: str) -> bool:
-    """Is a name bound by imports of the same thing alone? Where a condition around one was decided, it
-    repeats the other."""
+    """Return whether only imports of one thing bind a name: a decided condition may leave one twice."""
     imported = {(item.target, item.name) for item in after.summaries[path].imports if item.bound == name}
     others = (
         node

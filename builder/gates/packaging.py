@@ -20,9 +20,9 @@ _TEST = re.compile(r"(?:^|/)test_[^/]*$|_test\.[a-z]+$")
 def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """Problems of each project's package data, dependencies and scripts.
 
-    Data files are judged by the output alone (upstream's own wheel misses some when it is built
-    without git), and so are dependencies that nothing imports; the rest is what upstream had right and
-    the output has not. What only an edit of a batch that is off would have put right is not asked for.
+    Data files (upstream's own wheel lacks some when it is built without git) and dependencies that nothing
+    imports are judged by the output alone; all else must be right if upstream's is. What only an edit of a
+    batch that is off would correct is no problem.
     """
     old = {p.path: p for p in projects(before.snapshot, manifest.packages)}
     new = projects(after.snapshot, manifest.packages)
@@ -48,16 +48,16 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 def packaged(project: Project, snapshot: Snapshot) -> dict[str, list[str]]:
     """package-data pattern (`package: glob`) -> the files of the tree that it matches."""
-    found: dict[str, list[str]] = {}
+    matched_files: dict[str, list[str]] = {}
     for package, globs in (project.package_data or {}).items():
         for folder in _folders(project, package):
             prefix = folder + "/"
             inside = [p[len(prefix) :] for p in snapshot if p.startswith(prefix)]
             for glob in globs:
                 matches = _pattern(glob).fullmatch
-                rows = found.setdefault(f"{package}: {glob}", [])
+                rows = matched_files.setdefault(f"{package}: {glob}", [])
                 rows += [prefix + p for p in inside if matches(p)]
-    return found
+    return matched_files
 
 
 def _folders(project: Project, package: str) -> list[str]:
@@ -105,12 +105,12 @@ def _data(
 def _given_back(project: Project, manifest: Manifest) -> dict[str, tuple[str, ...]]:
     """package -> the globs of package data that batches which are off would have added."""
     prefix = "tool.setuptools.package-data."
-    found: dict[str, tuple[str, ...]] = {}
+    globs: dict[str, tuple[str, ...]] = {}
     for edit in manifest.toml_given_back:
         if edit.file == project.path and edit.op == "add" and edit.key.startswith(prefix):
             package = edit.key.removeprefix(prefix)
-            found[package] = (*found.get(package, ()), str(edit.value))
-    return found
+            globs[package] = (*globs.get(package, ()), str(edit.value))
+    return globs
 
 
 def _referenced(paths: Sequence[str], snapshot: Snapshot, folders: Sequence[str]) -> list[str]:

@@ -1,7 +1,6 @@
 """All static gates, each with its code, in the order in which their findings are worth reading.
 
-Two codes are found elsewhere, because they stop a build before there is an output or after it is made: G010
-(`pipeline/unresolved_uses.py`) and G012 (`emit/lock.py`).
+G010 (`pipeline/unresolved_uses.py`) stops a build before there is an output, and G012 (`emit/lock.py`) after.
 """
 
 from __future__ import annotations
@@ -80,6 +79,6 @@ GATES: dict[str, Gate] = {
 
 def check(evidence: Evidence) -> list[Problem]:
     """The problems of every gate."""
-    found = [problem for gate in progress.counted("gates", GATES.values()) for problem in gate(evidence)]
+    problems = [problem for gate in progress.counted("gates", GATES.values()) for problem in gate(evidence)]
     progress.summary(f"{len(GATES)} gates")
-    return found
+    return problems

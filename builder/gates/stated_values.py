@@ -1,9 +1,8 @@
 """G014: what the facts say attributes hold fits the code that is left.
 
-Every reading of an attribute that a fact states becomes the value. Where the attribute itself stays, two
-things show that the fact is wrong: a class of the output gives it another value, or the value None stands
-where None raises an error (`0 < None`, `None[0]`). A field that is declared absent and that a method of its
-class still reads is the third: it is there only if something stored it first.
+Every reading of an attribute that a fact states becomes the value. The fact is wrong if a class of the output
+gives the attribute another value, or if None stands where it raises an error (`0 < None`, `None[0]`). A field
+that is declared absent must not be read by a method of its class: it exists only once something stored it.
 """
 
 from __future__ import annotations

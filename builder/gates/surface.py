@@ -15,8 +15,7 @@ _FIELDS = re.compile(rb"\bfields\(")
 
 
 def problems(surfaces: Surfaces, after: IndexedTree) -> list[Problem]:
-    """One problem for each difference that nothing in the manifest accounts for, and for each field that
-    outlives the flag that fills it."""
+    """One problem for each difference without a cause, and for each field that outlives its flag."""
     unexplained = [_problem(d, surfaces) for d in surfaces.differences if not d.causes]
     return [*unexplained, *_unfilled(surfaces, after)]
 

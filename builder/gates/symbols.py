@@ -17,11 +17,10 @@ MAX_SHARE_LOST = 0.5
 
 
 def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
-    """One problem for each definition that left a kept file unexplained, and one more, first, for a
-    file that lost more than half of its definitions unexplained.
+    """One problem for each definition of a kept file that was removed unexplained, and first one for a file
+    of which this is more than half.
 
-    A file that an overlay replaces whole is accounted for by that overlay: what others still import
-    from it is checked by the other gates.
+    An overlay that replaces a whole file explains what is removed from it; other gates check its users.
     """
     whole = {f.path for b in manifest.batches for f in b.files}
     problems: list[Problem] = []

@@ -17,8 +17,7 @@ class TimeLimitExceeded(Exception):
 def time_limit(seconds: float) -> Iterator[None]:
     """Run the block for at most so much processor time of this process; raises TimeLimitExceeded.
 
-    Python's `re` looks for signals while it matches. Only the main thread gets them: in another, nothing is
-    limited.
+    Python's `re` looks for signals while it matches. Only the main thread gets them; others have no limit.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,8 +1,7 @@
 """G007: apart from the exceptions, no code asks for what a family's words name.
 
-Looked at are names and short strings that are a word of a family by themselves (`npu`, `"NPU"`), or ask for
-it (`is_npu`). Names that only contain one (`npu_stream`), comments and messages are not: they ask for
-nothing.
+A name or a short string asks if it is a word of a family by itself (`npu`, `"NPU"`) or with `is_` before it.
+Names that only contain a word (`npu_stream`), comments and messages ask for nothing.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def _runs(data: bytes) -> frozenset[bytes]:
 
 
 def _may_hold(runs: frozenset[bytes], word: Word) -> bool:
-    """May a text with these runs have a name that asks for a word? Most have not, and are not tokenized."""
+    """Return whether a text with these runs may have a name that asks for a word; most need no tokenizing."""
     parts = word.text.lower().encode().split(b"_")
     if parts[-1][-1:].isdigit():  # more digits may follow
         return any(run.startswith((parts[-1], b"".join(parts))) for run in runs)

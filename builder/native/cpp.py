@@ -52,8 +52,8 @@ def directives(scanned: Scanned) -> list[re.Match[str]]:
 
 @lru_cache(maxsize=512)
 def plain(text: str) -> str:
-    """`code` of the text, with the preprocessor lines blanked too, and with those later arms of a
-    conditional that open or close a brace of their own (the first arm stands for them)."""
+    """`code` of the text, with blanks also for preprocessor lines, and for the later arms of a conditional
+    that leave a brace open or closed: the first arm stands for them."""
     scanned = scan(text)
     code = blank(scanned.code, (m.span() for m in directives(scanned)))
     for block in blocks(scanned):

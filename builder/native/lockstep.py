@@ -60,10 +60,10 @@ def follow(
         names = list(before.named(path, kept.text(path)))
         removals += _named(kept, path, names, removed)
         problems += _emptied(path, kept.text(path), names, before, removed)
-    lost = _lost(kept, upstream, removed)
-    removals += _bindings(kept, lost)
+    undefined = _undefined(kept, upstream, removed)
+    removals += _bindings(kept, undefined)
     remaining = Package({path: _without(kept, path, removals) for path in kept.natives}, root)
-    declarations, still_used = _declarations(kept, remaining, before, lost)
+    declarations, still_used = _declarations(kept, remaining, before, undefined)
     removals += declarations
     problems += [*still_used, *_includes(remaining, removed)]
     consequences = [consequence for _, consequence in removals]
@@ -126,7 +126,7 @@ def _emptied(
         yield Problem("R008", message, upstream=Mark(path, listing.scanned.line(start)), hint=hint)
 
 
-def _lost(kept: Package, upstream: Mapping[str, bytes], removed: Mapping[str, str]) -> dict[str, str]:
+def _undefined(kept: Package, upstream: Mapping[str, bytes], removed: Mapping[str, str]) -> dict[str, str]:
     """Functions whose only definitions were removed, and the batch of each (empty: several)."""
     kept_names = {name for path in kept.natives for name in defined(kept.text(path))}
     names: dict[str, str] = {}
@@ -137,30 +137,30 @@ def _lost(kept: Package, upstream: Mapping[str, bytes], removed: Mapping[str, st
     return names
 
 
-def _bindings(kept: Package, lost: Mapping[str, str]) -> Iterator[_Removal]:
+def _bindings(kept: Package, undefined: Mapping[str, str]) -> Iterator[_Removal]:
     """Bindings of removed functions, and the other half of each operator that keeps only one half."""
     every = kept.bindings()
-    doomed = {(p, b): lost[b.function] for p, b in every if b.function and b.function in lost}
+    removed = {(p, b): undefined[b.function] for p, b in every if b.function and b.function in undefined}
     operators: dict[tuple[str, str], list[tuple[str, Binding]]] = {}
     for row in every:
         operators.setdefault(row[1].key, []).append(row)
     for rows in operators.values():
-        causes = {doomed[row] for row in rows if row in doomed}
-        live = [binding for path, binding in rows if (path, binding) not in doomed]
-        verbs = {row[1].verb for row in rows if row in doomed}
+        causes = {removed[row] for row in rows if row in removed}
+        live = [binding for path, binding in rows if (path, binding) not in removed]
+        verbs = {row[1].verb for row in rows if row in removed}
         no_impl = "impl" in verbs and not any(b.verb == "impl" or b.function for b in live)
         no_def = "def" in verbs and not any(b.verb == "def" for b in live)
         if no_impl or no_def:
             batch = causes.pop() if len(causes) == 1 else ""
-            doomed.update({row: batch for row in rows if row not in doomed})
+            removed.update({row: batch for row in rows if row not in removed})
     for path, b in every:
-        if (path, b) in doomed:
-            name, batch = f"{b.verb} {b.operator}", doomed[path, b]
+        if (path, b) in removed:
+            name, batch = f"{b.verb} {b.operator}", removed[path, b]
             yield _removal(kept, path, b.start, b.end, "binding", name, batch)
 
 
 def _declarations(
-    kept: Package, remaining: Package, before: Package, lost: Mapping[str, str]
+    kept: Package, remaining: Package, before: Package, undefined: Mapping[str, str]
 ) -> tuple[list[_Removal], list[Problem]]:
     """Declarations of functions that nothing in the package defines or uses any more."""
     removals: list[_Removal] = []
@@ -175,15 +175,15 @@ def _declarations(
             name = function.name
             if function.defined or name not in wanted:
                 continue
-            if name in lost and name in used:
+            if name in undefined and name in used:
                 message = f"`{name}` is used, and its only definition was removed "
-                message += f"(batch {lost[name] or 'several'})."
+                message += f"(batch {undefined[name] or 'several'})."
                 hint = "Remove the use with an anchored edit, or keep the file."
                 problems[message] = Problem("R008", message, upstream=used[name], hint=hint)
-            elif name not in used and (name in lost or name in once):
+            elif name not in used and (name in undefined or name in once):
                 span = (function.start, function.end)
                 spans.append(span)
-                removals.append(_removal(kept, path, *span, "declaration", name, lost.get(name, "")))
+                removals.append(_removal(kept, path, *span, "declaration", name, undefined.get(name, "")))
         for start, end in _emptied_spaces(text, spans):
             name = " ".join(text[start:end].split()[:2])
             removals.append(_removal(kept, path, start, end, "namespace", name, ""))
@@ -227,7 +227,7 @@ def _emptied_spaces(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[i
 def _includes(remaining: Package, removed: Mapping[str, str]) -> Iterator[Problem]:
     for path in remaining.natives:
         for text, line, paths in remaining.includes(path):
-            lost = next((p for p in paths if p in removed), None)
-            if lost and not any(p in remaining.files for p in paths):
-                message = f'{path} includes "{text}", and batch {removed[lost]} removed {lost}.'
+            target = next((p for p in paths if p in removed), None)
+            if target and not any(p in remaining.files for p in paths):
+                message = f'{path} includes "{text}", and batch {removed[target]} removed {target}.'
                 yield Problem("R008", message, upstream=Mark(path, line))

@@ -131,8 +131,8 @@ def closing(code: str, at: int) -> int:
 def apply(scanned: Scanned, cuts: Iterable[TextEdit]) -> str:
     """The text after all edits, tidied around those that only remove.
 
-    A comment leaves when all the code that it heads has left; a line on which no code is left
-    leaves; blank lines on both sides of a removal become one run.
+    A comment is removed with all the code that it heads, and a line with all of its code; the blank lines on
+    both sides of a removal become one run.
     """
     todo = _disjoint(cuts)
     text = scanned.text
@@ -145,18 +145,18 @@ def apply(scanned: Scanned, cuts: Iterable[TextEdit]) -> str:
         removed[start:end] = b"\1" * (end - start)
     replacements = [cut for cut in todo if cut.by]
     rows = [match.span() for match in _LINE.finditer(text)]
-    leaving = [
+    doomed = [
         any(removed[start:end])
         and not left[start:end].strip()
         and not any(c.start < end <= c.end and not removed[c.start] for c in scanned.comments)
         and not any(start <= at < end for c in replacements for at in (c.start, max(c.start, c.end - 1)))
         for start, end in rows
     ]
-    _tidy_blank_runs(scanned, rows, leaving)
+    _tidy_blank_runs(scanned, rows, doomed)
     out, at = "", 0
     for cut in (*replacements, TextEdit(len(text), len(text))):
-        for (start, end), leaves in zip(rows, leaving, strict=True):
-            if start < cut.start and end > at and not leaves:
+        for (start, end), is_doomed in zip(rows, doomed, strict=True):
+            if start < cut.start and end > at and not is_doomed:
                 out += _survivors(text, removed, max(start, at), min(end, cut.start))
         out += cut.by
         at = cut.end
@@ -205,8 +205,8 @@ def _units(scanned: Scanned) -> list[Comment]:
 
 
 def _scope_end(scanned: Scanned, unit: Comment, later: Sequence[Comment]) -> int:
-    """Where the code ends that a comment heads: at the next heading or the bracket around it, and for a
-    comment of a paragraph at the next comment or blank line."""
+    """The end of the code that a comment heads: the next heading or the bracket around it; for a comment of
+    a paragraph also the next comment or blank line."""
     limits = [other.start for other in later if other.heading or not unit.heading]
     end = limits[0] if limits else len(scanned.code)
     if not unit.heading and (paragraph := _BLANK_LINE.search(scanned.text, unit.end, end)):
@@ -230,22 +230,22 @@ def _survivors(text: str, removed: bytearray, start: int, stop: int) -> str:
     return out
 
 
-def _tidy_blank_runs(scanned: Scanned, rows: Sequence[tuple[int, int]], leaving: list[bool]) -> None:
+def _tidy_blank_runs(scanned: Scanned, rows: Sequence[tuple[int, int]], doomed: list[bool]) -> None:
     """Mark the blank lines that a removal doubled, or left beside a bracket, a heading or an end."""
     staying: list[int] = []
 
     def drop_blanks() -> None:
         while staying and not scanned.text[slice(*rows[staying[-1]])].strip():
-            leaving[staying.pop()] = True
+            doomed[staying.pop()] = True
 
     gap = False
     for row, (start, end) in enumerate(rows):
-        if leaving[row]:
+        if doomed[row]:
             gap = True
             continue
         line = scanned.text[start:end].strip()
         if gap and not line and (not staying or _opens(scanned, *rows[staying[-1]])):
-            leaving[row] = True
+            doomed[row] = True
             continue
         if gap and line.startswith(tuple(_CLOSE)):
             drop_blanks()

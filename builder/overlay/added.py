@@ -13,8 +13,7 @@ from builder.source.parse import Module
 
 
 def add_imports(module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]]) -> Edited:
-    """`data`, the file after all other edits, with the imports that it uses; `module` is the same file before
-    any edit, for what it binds already."""
+    """Add the imports that a file uses: `data` after all other edits, `module` before any."""
     journal = Journal(module.path)
     lines: list[str] = []
     bound = {a.asname or a.name for s in module.tree.body if isinstance(s, ast.ImportFrom) for a in s.names}

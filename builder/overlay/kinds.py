@@ -68,7 +68,7 @@ def _similar(name: str, scopes: Sequence[Scope]) -> str | None:
 
 
 def _drop(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, bytes]) -> Hit:
-    """A definition or assignment leaves; a name among the targets of a tuple takes its value along."""
+    """Remove a definition or assignment; of a tuple of targets, one name with its value."""
     statement, name = binding.statement, binding.name
     if not isinstance(statement, ast.Assign) or statement.targets == [name]:
         return Hit(statement, (Remove(statement),))
@@ -88,7 +88,7 @@ def _drop(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, b
 
 
 def _stub(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, bytes]) -> Hit:
-    """The body of a function becomes one `raise` that names the batch."""
+    """Replace the body of a function by one `raise` that names the batch."""
     text = f"{'.'.join(target.path[-2:])} is not part of this distribution (manifest rule: {edit.batch})"
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
     source = f'raise NotImplementedError("{quoted}")'
@@ -97,7 +97,7 @@ def _stub(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, b
 
 
 def _body(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, bytes]) -> Hit:
-    """The body of a function becomes the content of an overlay; the signature stays."""
+    """Replace the body of a function by the content of an overlay; the signature stays."""
     if edit.by is None or edit.by not in overlays:
         raise Wrong("M008", f"The overlay `{edit.by}` of `{edit.target}` does not exist.")
     try:
@@ -123,7 +123,7 @@ def _body(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, b
 
 
 def _set(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, bytes]) -> Hit:
-    """The value of an assignment, or the default of a parameter, becomes `by`."""
+    """Replace the value of an assignment, or the default of a parameter, by `by`."""
     by, statement = _source(edit, edit.by, "by"), binding.statement
     if target.parameter:
         return _replaced(_default(edit, _function(edit, binding), target.parameter), by)
@@ -171,7 +171,7 @@ def _drop_import(module: Module, edit: Edit, target: Target, nodes: Iterable[ast
 
 
 def _drop_entry(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
-    """Members of displays and calls, bases and decorators leave."""
+    """Remove members of displays and calls, bases and decorators."""
     entry = _parsed(edit, matching.entry, _needed(edit, edit.match), "match", "an entry")
     for op in (op for node in nodes for op in matching.drops(node, entry)):
         yield Hit(getattr(op.node, op.field)[op.index], (op,))
@@ -185,7 +185,7 @@ def _drop_statement(module: Module, edit: Edit, target: Target, nodes: Iterable[
 
 
 def _replace(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
-    """An expression becomes another; of an assignment only the value changes."""
+    """Replace an expression by another; of an assignment only the value changes."""
     if pair := matching.assignments(_needed(edit, edit.match), edit.by):
         wanted: ast.AST = pair[0]
         by = ast.unparse(pair[1].value)
@@ -207,8 +207,7 @@ _IN_SCOPES = {
 
 
 def near(module: Module, edit: Edit) -> str | None:
-    """A hint for an edit that matched nothing: the most similar code of the file as it is to be written, or
-    the literals that look alike."""
+    """A hint for an edit that matched nothing: the most similar code of the file, or similar literals."""
     if edit.match is None:
         return None
     if edit.kind in ("drop-statement", "replace", "drop-entry") and (hint := _nearest_code(module, edit)):

@@ -1,9 +1,8 @@
 """Edits of one file, as they are remembered from earlier runs.
 
-What edits make of a file does not depend on where the manifest states them, why, and for which versions. So
-they are remembered without that, and with numbers for their places. Edits that match nothing, as those for
-other versions do, are remembered too; those with another problem are not, since its sentence may name a
-place.
+The result does not depend on the places, reasons and versions that the manifest states, so edits are
+remembered without them, with numbers for their places. Edits that match nothing are remembered too, but not
+those with another problem, whose message may name a place.
 """
 
 from __future__ import annotations

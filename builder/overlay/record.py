@@ -15,8 +15,8 @@ _SHOWN = 6  # places listed in a message
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One place that one edit changed. `before` and `after` are sha256 hex digits of its source
-    text; `before` is None for something new, `after` for something that left."""
+    """One place that one edit changed, with the sha256 of its source text before and after in hex digits
+    (None where there is none)."""
 
     mark: Mark
     batch: str

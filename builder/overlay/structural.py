@@ -43,10 +43,10 @@ def sort(
     by_file: dict[str, list[tuple[Edit, Target]]] = {}
     problems: list[Problem] = []
     for edit in edits:
-        target, gone = resolve(edit.target, packages, files), resolve(edit.target, packages, removed)
-        if gone and (target is None or len(gone.module) > len(target.module)):
-            message = f"`{edit.target}` is to be edited, but its file {gone.file} was removed."
-            hint = f"Batch `{removed[gone.file]}` removes the file."
+        target, former = resolve(edit.target, packages, files), resolve(edit.target, packages, removed)
+        if former and (target is None or len(former.module) > len(target.module)):
+            message = f"`{edit.target}` is to be edited, but its file {former.file} was removed."
+            hint = f"Batch `{removed[former.file]}` removes the file."
         elif target is None:
             message = f"`{edit.target}` does not start with a module of the tree."
             hint = f"Known packages: {', '.join(sorted(packages))}."

@@ -2,7 +2,7 @@
 
     ROOT/README.md, LICENSE   -> README.md, LICENSE    (upstream copies them from there)
     ROOT/*                    -> the same in the folder of the project
-    what the build made       -> dropped: PKG-INFO, egg-info, setuptools' setup.cfg, the version
+    what the build made       -> removed: PKG-INFO, egg-info, setuptools' setup.cfg, the version
                                  file of setuptools-scm, *_pb2* next to its .proto
 
 ROOT is NAME-VERSION in any spelling of the name, or the one folder that the archive has.
@@ -150,8 +150,8 @@ def _members(raw: bytes, name: str, version: str) -> dict[str, tuple[str, bytes]
 
 
 def _root(names: Iterable[str], project: str, version: str) -> str:
-    """The folder in which everything should be: the one that is called like the release, or else the only
-    one; the usual name where there is none."""
+    """The folder in which everything should be: the one named like the release, else the only one; the usual
+    name where there is none."""
     from packaging.utils import canonicalize_name
 
     tops = dict.fromkeys(name.split("/")[0] for name in names)
@@ -215,14 +215,16 @@ def _stays(path: str, target: str) -> bool:
 def _generated(members: Files) -> set[str]:
     """The files that the build made: they are in the archive and not in git."""
     eggs = tuple(path.removesuffix("PKG-INFO") for path in members if path.endswith(".egg-info/PKG-INFO"))
-    drop = {"PKG-INFO"} | {p for p in members if p.split("/")[0].endswith(".egg-info") or p.startswith(eggs)}
+    generated = {"PKG-INFO"} | {
+        p for p in members if p.split("/")[0].endswith(".egg-info") or p.startswith(eggs)
+    }
     if "setup.cfg" in members and members["setup.cfg"][1] == _SETUPTOOLS_CFG:
-        drop.add("setup.cfg")
+        generated.add("setup.cfg")
     if "pyproject.toml" in members:
         table = project_table(members["pyproject.toml"][1])
-        drop.add(str(value_at(table, "tool", "setuptools_scm", "version_file") or ""))
+        generated.add(str(value_at(table, "tool", "setuptools_scm", "version_file") or ""))
     for path in members:
         stem = re.fullmatch(r"(.*)_pb2(?:_grpc)?\.pyi?", path)
         if stem and f"{stem.group(1)}.proto" in members:
-            drop.add(path)
-    return drop
+            generated.add(path)
+    return generated

@@ -1,7 +1,4 @@
-"""Finds what is damaged in the cache folder, and removes it: the next build fetches it again.
-
-A build checks what it reads and does so by itself; this is for a cache that nobody builds from now.
-"""
+"""Finds and removes what is damaged in the cache folder, without a build; the next build fetches it again."""
 
 from __future__ import annotations
 

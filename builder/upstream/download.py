@@ -1,11 +1,10 @@
 """pip as the only network client for releases.
 
-pip insists on preparing the metadata of an sdist that it downloads. The documented command does that in
-an isolated environment: it downloads every build requirement (some have no wheel for a new Python) and
-runs the release's setup.py. We need the file alone, so pip is told to use the packages that are there,
-and the only "setuptools" it finds is the one below, which hands back the PKG-INFO of the sdist. That takes
-1.8 s instead of 6.1 s, downloads nothing else, and runs no code of the release. A release with another
-build backend falls back to the documented command.
+pip prepares the metadata of an sdist that it downloads. The documented command downloads every build
+requirement for that (some have no wheel for a new Python) and runs the release's setup.py. We need the file
+alone, so pip uses the installed packages, and the only "setuptools" that it finds is the one below, which
+returns the PKG-INFO of the sdist: 1.8 s instead of 6.1 s, and no code of the release runs. A release with
+another build backend falls back to the documented command.
 """
 
 from __future__ import annotations

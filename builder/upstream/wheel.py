@@ -4,7 +4,7 @@
     *.dist-info/licenses/LICENSE    -> LICENSE
     the text of METADATA            -> README.md
     METADATA, WHEEL, entry points   -> the pyproject.toml there, which the builder writes
-    what the release's build made   -> dropped: the version file of setuptools-scm, RECORD, top_level.txt
+    what the release's build made   -> removed: the version file of setuptools-scm, RECORD, top_level.txt
 
 Compiled extensions are files like others: rules decide on them, and nothing edits them.
 """

@@ -1,7 +1,7 @@
 """Reads an untrusted wheel: every member is checked before any is used.
 
-Streams are not unpacked to files, and what stays is copied as it was compressed: the result does not
-depend on the zlib of this machine, and hundreds of MB are not compressed again.
+What stays is copied as it was compressed: the result does not depend on the zlib of this machine, and
+hundreds of MB are not compressed again.
 """
 
 from __future__ import annotations

@@ -12,14 +12,11 @@ from builder.pipeline import build, lockfile, request_key
 from builder.pipeline.git_branch import write_branch
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from builder.cli.dist import Job
     from builder.cli.options import Request
     from builder.emit.lock import Proof
     from builder.emit.write import Output
     from builder.pipeline.outcome import Outcome
-    from builder.upstream.model import Upstream
 
 
 def build_output(request: Request, job: Job, digest: str) -> None:
@@ -27,30 +24,17 @@ def build_output(request: Request, job: Job, digest: str) -> None:
 
     Raises BuildError.
     """
+    manifest, without, scope = request.manifest, request.without, request.manifest.scope_name
     upstream = options.resolve(request)
     versions = request_key.versions()
-    if job.may_skip and _is_current(request, upstream, versions, job.out):
+    key = build.key(upstream, manifest, without, versions)
+    if job.may_skip and write.unchanged(job.out, key) and (proof := lockfile.proof_of(job.out)):
+        lockfile.confirm(request.root, request.upstream, proof, without, scope)
         output.note(f"{job.out} is up to date")
         return
     write.check(job.out)
     if not job.update_lock:
         lockfile.known(request.root)  # a lock that cannot be read is reported before the work
-    _build(request, upstream, versions, job, digest)
-
-
-def _is_current(request: Request, upstream: Upstream, versions: dict[str, str], out: Path) -> bool:
-    """Whether OUT holds this build, and the lock agrees with it. Raises BuildError when the lock does not."""
-    if not write.unchanged(out, build.key(upstream, request.manifest, request.without, versions)):
-        return False
-    proof = lockfile.proof_of(out)
-    if proof is None:
-        return False
-    lockfile.confirm(request.root, request.upstream, proof, request.without, request.manifest.scope_name)
-    return True
-
-
-def _build(request: Request, upstream: Upstream, versions: dict[str, str], job: Job, digest: str) -> None:
-    manifest, without, scope = request.manifest, request.without, request.manifest.scope_name
 
     def packed(done: Outcome) -> tuple[Output, Proof, str | None]:
         """The output and its proof. An output that contradicts the lock must not replace the old one."""

@@ -69,9 +69,7 @@ def _ruff() -> tuple[bool, str]:
 
 
 def _cache(cache: Path) -> tuple[bool, str]:
-    at = cache.absolute()
-    while not at.exists() and at != at.parent:
-        at = at.parent
+    at = next(folder for folder in (cache.absolute(), *cache.absolute().parents) if folder.exists())
     return at.is_dir() and os.access(at, os.W_OK), f"cache {cache}"
 
 

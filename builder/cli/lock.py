@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import click
 from packaging.version import Version
 
-from builder.analysis.indexed_tree import IndexedTree
 from builder.cli import options, output, stages
 from builder.cli.options import Request
 from builder.errors import BuildError, Problem
@@ -34,7 +33,7 @@ def command(with_record: bool, **shared: Any) -> None:
     request = options.ask(**shared)
     wanted = [request] if shared.get("upstream") else list(_proven(request))
     problems: list[Problem] = []
-    before: _Before | None = None
+    before: _Proven | None = None
     for one in wanted:
         try:
             before = _prove(one, with_record, before)
@@ -55,25 +54,17 @@ def _proven(request: Request) -> Iterator[Request]:
             yield from _proven(replace(request, manifest=choose(request.whole or manifest, name)))
 
 
-class _Before(NamedTuple):
-    """The pin that was proven before another one, and what left there."""
+class _Proven(NamedTuple):
+    """A pin that was proven, and the definitions that were removed there."""
 
     pin: str
     scope: str
     version: Version | None
-    gone: frozenset[str]
-
-    def warn(self, now: _Before, after: IndexedTree) -> None:
-        """Say what left here and stays in a later version of the same scope."""
-        later = self.version and now.version and self.version < now.version
-        back = returned(self.gone, after) if later and self.scope == now.scope else {}
-        if back:
-            names = listed((name.rpartition(".")[2] for name in back), 6)
-            output.note(f"back    {plural(len(back), 'definition')} that left at {self.pin}: {names}")
+    removed: frozenset[str]
 
 
-def _prove(request: Request, with_record: bool, before: _Before | None) -> _Before:
-    """Build one upstream and record it; warn of what left at the one before. Raises BuildError."""
+def _prove(request: Request, with_record: bool, before: _Proven | None) -> _Proven:
+    """Build one upstream and record it; name what is back since an earlier version. Raises BuildError."""
     manifest, scope = request.manifest, request.manifest.scope_name
     if scope != DEFAULT_SCOPE:
         output.note(f"scope   {scope}")
@@ -83,7 +74,8 @@ def _prove(request: Request, with_record: bool, before: _Before | None) -> _Befo
     _, proof = build.assemble(done, upstream, manifest, request.without, request_key.versions())
     output.note(stages.keep_proof(request, upstream, done, proof, with_record))
     at = version(about(upstream, manifest).version)
-    now = _Before(request.upstream, scope, at, gone(done.cut.before, done.after))
-    if before is not None:
-        before.warn(now, done.after)
-    return now
+    later = before and before.scope == scope and before.version and at and before.version < at
+    if before and later and (back := returned(before.removed, done.after)):
+        names = listed((name.rpartition(".")[2] for name in back), 6)
+        output.note(f"back    {plural(len(back), 'definition')} that left at {before.pin}: {names}")
+    return _Proven(request.upstream, scope, at, gone(done.cut.before, done.after))

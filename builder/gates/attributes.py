@@ -55,7 +55,6 @@ class Losses:
     def __init__(self, before: IndexedTree, after: IndexedTree) -> None:
         self.before, self.after = before, after
         self._modules: dict[str, frozenset[str]] = {}
-        self._names: dict[tuple[str, str], frozenset[str]] = {}
         self._classes: dict[Origin, frozenset[str]] = {}
 
     def module(self, module: str) -> frozenset[str]:
@@ -121,27 +120,17 @@ class Losses:
                 if item.name and index.has_module(f"{item.target}.{item.name}"):
                     names |= self.module(f"{item.target}.{item.name}")
                 elif item.name and self.members:
-                    fields |= self._by_name(item.target, item.name)
+                    origin = index.origin(item.target, item.name)
+                    fields |= self._inherited(origin) if origin and origin.qualname else set()
         if self.members and summary.module:
             for owner in summary.bases:
                 names |= self._inherited(Origin(summary.module, owner))
         names |= fields
-        if not names:
-            return False
-        if any(b"%s=" % name.encode() in data for name in fields):
-            return True
-        used = {m.decode() for m in _ATTRIBUTE.findall(data)}
-        if not names.isdisjoint(used):
-            return True
-        return bool(self.nowhere) and any(m.decode() in self.nowhere for m in _GETATTR.findall(data))
-
-    def _by_name(self, module: str, name: str) -> frozenset[str]:
-        names = self._names.get((module, name))
-        if names is None:
-            origin = self.after.index.origin(module, name)
-            names = self._inherited(origin) if origin and origin.qualname else frozenset()
-            self._names[module, name] = names
-        return names
+        return bool(names) and (
+            any(b"%s=" % name.encode() in data for name in fields)
+            or not names.isdisjoint(used.decode() for used in _ATTRIBUTE.findall(data))
+            or not self.nowhere.isdisjoint(used.decode() for used in _GETATTR.findall(data))
+        )
 
     def _inherited(self, owner: Origin) -> frozenset[str]:
         """What a class and its bases inside the packages lost."""
@@ -172,8 +161,8 @@ class Losses:
 def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
     index = losses.after.index
     roots: dict[str, Origin | None] = {}
-    for name, definition in summary.names.items():
-        if definition.kind == "class" and summary.module:
+    for name, definition in summary.names.items() if summary.module else ():
+        if definition.kind == "class":
             roots[name] = Origin(summary.module, name)
     for item in summary.imports:
         if not index.internal(item.target):

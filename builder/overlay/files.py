@@ -34,43 +34,36 @@ def place(
     problems: list[Problem] = []
     records: list[Record] = []
     for item in items:
-        wrong = _wrong(item, overlays, contents.get(item.path), entries.get(item.path), first.get(item.path))
-        if wrong is not None:
-            problems.append(wrong)
-            continue
-        if item.replaces and (item.path not in contents or differs(item, contents[item.path]) is not None):
-            continue  # optional, and upstream has no such file, or another one
-        first[item.path] = item
-        out[item.path] = overlays[item.overlay]
-        before = contents[item.path] if item.path in entries else None
-        records.append(record(item, "file", item.path, 0, before, overlays[item.overlay]))
-    return Placed({path: out[path] for path in sorted(out)}, tuple(problems), tuple(records))
+        path, data = item.path, contents.get(item.path) if item.path in entries else None
+        other = first.get(path)
+        if item.overlay not in overlays:
+            message = f"The overlay `{item.overlay}` of {path} does not exist."
+            problems.append(Problem("M008", message, item.mark))
+        elif other is not None:
+            message = f"{path} is written by two overlays; the other is at {other.mark}."
+            problems.append(Problem("M011", message, item.mark))
+        elif wrong := _misfit(item, data):
+            problems += [] if item.replaces and item.optional else [wrong]
+        else:
+            first[path] = item
+            out[path] = overlays[item.overlay]
+            records.append(record(item, "file", path, 0, data, overlays[item.overlay]))
+    return Placed(dict(sorted(out.items())), tuple(problems), tuple(records))
 
 
-def _wrong(
-    item: WholeFile,
-    overlays: Mapping[str, bytes],
-    data: bytes | None,
-    entry: Entry | None,
-    other: WholeFile | None,
-) -> Problem | None:
-    if item.overlay not in overlays:
-        return Problem("M008", f"The overlay `{item.overlay}` of {item.path} does not exist.", item.mark)
-    if other is not None:
-        message = f"{item.path} is written by two overlays; the other is at {other.mark}."
-        return Problem("M011", message, item.mark)
-    if entry is None or data is None:
-        if not item.replaces or item.optional:
+def _misfit(item: WholeFile, data: bytes | None) -> Problem | None:
+    """What is wrong with a file of ours where upstream has these bytes, or no such file."""
+    if data is None:
+        if not item.replaces:
             return None
         what = f"blob {', '.join(item.preimage)}" if item.preimage else f"{', '.join(item.definitions)} of it"
         message = f"{item.path} should replace {what}, but upstream has no such file."
         return Problem("R006", message, item.mark, hint="Omit `preimage` for a new file.")
     if not item.replaces:
-        message = f"{item.path} should be new, but upstream has it as blob {entry.blob}."
+        message = f"{item.path} should be new, but upstream has it as blob {blob_id(data)}."
         hint = "Compare it with the overlay, then state the blob as `preimage`."
         return Problem("R006", message, item.mark, Mark(item.path), hint=hint)
-    difference = differs(item, data)
-    if difference is not None and not item.optional:
+    if difference := differs(item, data):
         hint = "Upstream changed it: port the change, then state the new blob."
         return Problem("R006", f"{item.path} {difference}.", item.mark, Mark(item.path), hint=hint)
     return None

@@ -37,11 +37,8 @@ def find(cache: Path, wanted: Wanted, offline: bool) -> CommitMatch | None:
     match = commits.find(git_dir, wanted)
     if match is None and wanted.kind == "commit" and _complete(git_dir, wanted.value):
         raise git.GitError(f"commit {wanted.value} is damaged")
-    if match is None or not _complete(git_dir, match.commit):
-        return None
-    if match.ref and match.ref.startswith("refs/remotes/") and not offline:
-        return None
-    return match
+    is_branch = match and match.ref and match.ref.startswith("refs/remotes/")
+    return match if match and _complete(git_dir, match.commit) and (offline or not is_branch) else None
 
 
 def _complete(git_dir: Path, commit: str) -> bool:

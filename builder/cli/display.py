@@ -24,7 +24,7 @@ _SHORT_S = 0.5
 
 
 class Display:
-    """Shows the stages on stderr. `shown`: whether any are; `clock` gives seconds.
+    """Shows the stages on stderr; `clock` gives seconds.
 
     The bar is drawn when a step is reported and not by a thread: work runs in forked processes, and a
     process with threads cannot be forked safely.

@@ -97,8 +97,7 @@ def _as_table(figures: Figures, paths: bool) -> None:
                 f"{batch.id:<24}{batch.files_removed:>9,}{batch.files_edited:>8,}{batch.files_added:>7,}"
                 f"{batch.lines:>11,}"
             )
-    counts = verdict_counts(figures.rows)
-    click.echo("  ".join(f"{name} {number:,}" for name, number in counts.items()))
+    click.echo("  ".join(f"{name} {number:,}" for name, number in verdict_counts(figures.rows).items()))
     for name in (*EXTENSIONS, CODE):
         side = figures.lines[name]
         click.echo(f"{name:<6}{side['before']:>10,} -> {side['after']:>10,}")

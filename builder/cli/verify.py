@@ -111,9 +111,8 @@ def command(
         _write_coverage({"upstream": built.upstream, "tree": built.tree, **executed}, place.parent)
     data = statement(built, upstream, ours, results, left_out, harness)
     place.write_bytes(data)
-    place.with_suffix(".md").write_text(
-        page(f"Verification of {built.upstream}", [json.loads(data)]), "utf-8"
-    )
+    as_page = page(f"Verification of {built.upstream}", [json.loads(data)])
+    place.with_suffix(".md").write_text(as_page, "utf-8")
     for what, why in left_out.items():
         output.note(f"not run: {what} ({why})")
     output.note(f"evidence: {place}, as a page: {place.with_suffix('.md').name}")
@@ -136,9 +135,8 @@ def _find_harness() -> None:
     """Make `verification` importable: it is not part of an installed builder, only of the repository."""
     root = Path(__file__).resolve().parents[2]
     if not (root / "verification" / "requirements.txt").exists():
-        raise fail(
-            "E003", "The package `verification` is missing: `verify` runs only from the builder's repository."
-        )
+        message = "The package `verification` is missing: `verify` runs only from the builder's repository."
+        raise fail("E003", message)
     sys.path.insert(0, str(root))
 
 

@@ -40,10 +40,6 @@ class Units:
     libraries: int
     unknown: tuple[str, ...]
 
-    @property
-    def total(self) -> int:
-        return self.own + self.fetched
-
 
 def units(files: Mapping[str, bytes], root: str = ROOT) -> Units:
     """The figures of a tree (path -> bytes) for a report, with every optional library built."""

@@ -76,21 +76,18 @@ def imported(files: Files, project: str, version: str, sha256: str, form: str) -
     blobs = {path: blob_id(data) for path, (_, data) in files.items()}
     tree = Tree({path: Entry(mode, blobs[path]) for path, (mode, _) in files.items()})
     contents = {blobs[path]: data for path, (_, data) in files.items()}
-    return Imported(tree, contents, _commit_id(tree.id, project, version, sha256, form))
+    # the commit has no parents; its id is the same on every machine
+    stamp = f"{_AUTHOR} {SDIST_TIME} +0000"
+    message = f"{project} {version}\n\nThe {form} with sha256 {sha256}.\n"
+    body = f"tree {tree.id}\nauthor {stamp}\ncommitter {stamp}\n\n{message}".encode()
+    commit = hashlib.sha1(b"commit %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
+    return Imported(tree, contents, commit)
 
 
 def clashes(paths: Collection[str]) -> list[str]:
     """The reasons why these files cannot be in one tree."""
     folders = {path[:at] for path in paths for at, char in enumerate(path) if char == "/"}
     return [f"member {path!r} is a file and a folder" for path in sorted(folders & set(paths))]
-
-
-def _commit_id(tree: str, project: str, version: str, sha256: str, form: str) -> str:
-    """The id of the commit, without parents, that holds this release; the same on every machine."""
-    stamp = f"{_AUTHOR} {SDIST_TIME} +0000"
-    message = f"{project} {version}\n\nThe {form} with sha256 {sha256}.\n"
-    body = f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{message}".encode()
-    return hashlib.sha1(b"commit %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
 
 
 def _unpack(data: bytes) -> bytes:
@@ -191,7 +188,9 @@ def _fault(info: tarfile.TarInfo, path: str, root: str, raw: bytes) -> str | Non
         return None if 0 <= info.size <= len(raw) - info.offset_data else "is cut off"
     target = info.linkname
     if info.issym():
-        return None if _stays(path, target) else f"is a link out of the tree, to {target[:200]!r}"
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+        stays = target and "\0" not in target and place.split("/")[0] not in ("", "..")
+        return None if stays else f"is a link out of the tree, to {target[:200]!r}"
     if info.islnk():
         below, why = _inside(target, root)
         return None if below and why is None else f"is a hard link out of the tree, to {target[:200]!r}"
@@ -203,13 +202,6 @@ def _content(info: tarfile.TarInfo, raw: bytes) -> tuple[str, bytes]:
         return SYMLINK, info.linkname.encode("utf-8", "surrogateescape")
     data = raw[info.offset_data : info.offset_data + info.size]
     return EXECUTABLE if info.mode & 0o100 else FILE, data
-
-
-def _stays(path: str, target: str) -> bool:
-    if not target or target.startswith("/") or "\0" in target:
-        return False
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-    return place.split("/")[0] != ".."
 
 
 def _generated(members: Files) -> set[str]:

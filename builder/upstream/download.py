@@ -32,6 +32,7 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     return name
 """
 
+_NETWORK = re.compile(r"(?:Failed to establish a new connection|Name or service not known|timed out)[^'\")]*")
 #: Seconds; pip itself gives up earlier on a network that does not answer.
 TIMEOUT = 900.0
 #: Seconds for hundreds of MB.
@@ -185,14 +186,8 @@ def _failure(output: str, project: str, wanted: str = "an sdist") -> PipError:
     # a warning may be about anything, such as a folder of links that is missing: an error is the cause
     causes = (r"connection broken by '(?:\w+\()?(.*)", r"^ERROR: (.*)", r"^WARNING: (.*)", r"^(.*\S)\s*$")
     for pattern in causes:
-        match = re.search(pattern, output, re.M)
-        if match:
-            return PipError("pip says: " + _shorten(match.group(1)), (), reached)
+        if match := re.search(pattern, output, re.M):
+            network = _NETWORK.search(match[1])
+            reason = network[0] if network else match[1]
+            return PipError("pip says: " + reason[:200].rstrip(" ."), (), reached)
     return PipError("pip downloaded nothing and said nothing")
-
-
-def _shorten(text: str) -> str:
-    cause = re.search(
-        r"(Failed to establish a new connection|Name or service not known|timed out)[^'\")]*", text
-    )
-    return (cause.group(0) if cause else text)[:200].rstrip(" .")

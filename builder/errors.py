@@ -149,12 +149,8 @@ def by_cause(problems: Iterable[Problem]) -> list[Problem]:
     for number, problem in enumerate(sorted(problems, key=_place)):
         key = number if problem.cause is None else (problem.code, problem.cause)
         groups.setdefault(key, []).extend((problem, *problem.also))
-    return [_together(group) for group in groups.values()]
-
-
-def _together(group: list[Problem]) -> Problem:
-    first, *others = sorted(group, key=_place)
-    return replace(first, also=tuple(replace(other, also=()) for other in others))
+    in_order = (sorted(group, key=_place) for group in groups.values())
+    return [replace(first, also=tuple(replace(one, also=()) for one in more)) for first, *more in in_order]
 
 
 def _place(problem: Problem) -> tuple[str, Mark, Mark, str]:

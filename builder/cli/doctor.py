@@ -79,13 +79,13 @@ def _damage(cache: Path, repair: bool) -> list[tuple[bool, str]]:
 
     cache = cache.absolute()
     try:
-        damaged = damage.damaged(cache)
-        if repair and damaged:
-            damage.remove(cache, damaged)
-            return [(True, f"cache: {path} was damaged and is removed") for path in damaged]
+        paths = damage.damaged(cache)
+        if repair and paths:
+            damage.remove(cache, paths)
+            return [(True, f"cache: {path} was damaged and is removed") for path in paths]
     except BuildError as error:
         return [(False, error.problems[0].message)]
-    return [(False, f"cache: {path} is damaged: `doctor --repair` removes it") for path in damaged]
+    return [(False, f"cache: {path} is damaged: `doctor --repair` removes it") for path in paths]
 
 
 def _upstream(request: options.Request, name: str) -> tuple[bool, str]:

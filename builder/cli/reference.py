@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import click
 
 from builder.adapter import PROGRAM
@@ -38,21 +36,13 @@ def verbs_page(group: click.Group) -> str:
 
 
 def _options(context: click.Context, options: list[click.Option]) -> str:
-    rows = [_row(context, option) for option in options if not option.hidden]
-    if not rows:
-        return ""
-    return "| option | meaning |\n| --- | --- |\n" + "".join(f"| {name} | {text} |\n" for name, text in rows)
-
-
-def _row(context: click.Context, option: click.Option) -> tuple[str, str]:
-    names = ", ".join(f"`{name}`" for name in _spelt(context, option))
-    text = " ".join((option.help or "").split()).replace("|", "\\|").replace("<", "&lt;")
-    if option.show_default and option.default is not None:
-        text += f" Default: `{option.default}`."
-    return names, text
-
-
-def _spelt(context: click.Context, option: click.Option) -> Iterator[str]:
-    value = "" if option.is_flag else f" {option.make_metavar(context)}"
-    for name in (*option.opts, *option.secondary_opts):
-        yield f"{name}{value if name == option.opts[-1] else ''}".replace("|", " \\| ")
+    rows = ""
+    for option in options:
+        value = "" if option.is_flag else f" {option.make_metavar(context)}".replace("|", " \\| ")
+        *others, name = option.opts
+        names = ", ".join(f"`{one}`" for one in (*others, name + value, *option.secondary_opts))
+        text = " ".join((option.help or "").split()).replace("|", "\\|").replace("<", "&lt;")
+        if option.show_default and option.default is not None:
+            text += f" Default: `{option.default}`."
+        rows += "" if option.hidden else f"| {names} | {text} |\n"
+    return f"| option | meaning |\n| --- | --- |\n{rows}" if rows else ""

@@ -10,7 +10,7 @@ from builder.analysis.dangling import EXPORT, STRING, Dangling, dangling
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals, because
 from builder.errors import Problem
-from builder.graph.resolve import Index, Origin
+from builder.graph.resolve import Origin
 from builder.manifest.model import Manifest
 from builder.spelling import nearest
 
@@ -20,17 +20,13 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
     problems: list[Problem] = []
     for path, summary in after.summaries.items():
         missing = {(d.module, d.name, d.how): d for d in reversed(list(dangling(summary, after.index)))}
-        if not missing:
-            continue
-        old = before.summaries.get(path)
+        old = before.summaries.get(path) if missing else None
         missing_upstream = {(d.module, d.name) for d in dangling(old, before.index)} if old else set()
         for item in sorted(missing.values(), key=lambda d: (d.line, d)):
-            if (item.module, item.name) in missing_upstream:
-                continue
             # a string that names nothing upstream either is just text
-            if item.how == STRING and before.index.locate(item.module) is None:
-                continue
-            problems.append(_problem(path, item, before, after, removals))
+            is_text = item.how == STRING and before.index.locate(item.module) is None
+            if not is_text and (item.module, item.name) not in missing_upstream:
+                problems.append(_problem(path, item, before, after, removals))
     return problems
 
 
@@ -50,7 +46,8 @@ def _problem(
     else:
         text = f"no module named {item.module}"
     # a removed name is not a misspelling
-    near = None if reason else nearest(item.name or item.module, _candidates(item, index), cutoff=0.75)
+    known = index.names(item.module) if item.name else index.modules
+    near = None if reason else nearest(item.name or item.module, known, cutoff=0.75)
     return after.problem(
         "G002",
         path,
@@ -59,7 +56,3 @@ def _problem(
         reason.mark if reason else None,
         near or "drop this import and its uses, or keep what it names",
     )
-
-
-def _candidates(item: Dangling, index: Index) -> frozenset[str]:
-    return index.names(item.module) if item.name else frozenset(index.modules)

@@ -60,9 +60,6 @@ class Listing:
         """Every complete if() block, inner ones included, ordered by their start."""
         return conditionals((c.name, "", c.start, c.end) for c in self.commands)
 
-    def within(self, start: int, end: int) -> Iterator[Command]:
-        return (c for c in self.commands if start <= c.start and c.end <= end)
-
 
 @lru_cache(maxsize=64)
 def scan(text: str) -> Listing:

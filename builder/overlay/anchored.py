@@ -103,7 +103,7 @@ def _cmake_blocks(listing: cmake.Listing, anchor: str) -> Iterator[_Match]:
     prefixed = len(wanted) > 1 and wanted[0][0].lower() in ("if", "elseif") and wanted[1][0] == "("
     for block in listing.blocks():
         for index, arm in enumerate(block.arms):
-            head, *_ = commands = [*listing.within(arm.start, arm.end)]
+            head, *_ = commands = [c for c in listing.commands if arm.start <= c.start and c.end <= arm.end]
             if prefixed:
                 same = cmake.begins(tuple(word for c in commands for word in c.stream), wanted)
             else:

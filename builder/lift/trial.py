@@ -150,6 +150,5 @@ def _replaced(manifest: Manifest, upstream: Snapshot, within: Sequence[str]) -> 
     """R006 for each whole file that replaces another blob than the manifest states."""
     items = [f for b in manifest.batches for f in b.files]
     items = [f for f in items if not within or holds_path(f.path, within)]
-    contents = {f.path: upstream[f.path] for f in items if f.path in upstream}
-    problems = place(items, manifest.overlays, upstream.tree, contents).problems
+    problems = place(items, manifest.overlays, upstream).problems
     return tuple(p for p in problems if p.code == "R006" and p.upstream is not None)

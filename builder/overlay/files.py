@@ -10,7 +10,7 @@ from builder.errors import Mark, Problem
 from builder.manifest.statements import WholeFile
 from builder.overlay.record import Record, record
 from builder.source.parse import parse
-from builder.tree import Entry, blob_id
+from builder.tree import blob_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +22,16 @@ class Placed:
     records: tuple[Record, ...] = ()
 
 
-def place(
-    items: Iterable[WholeFile],
-    overlays: Mapping[str, bytes],
-    entries: Mapping[str, Entry],
-    contents: Mapping[str, bytes],
-) -> Placed:
-    """Check every pre-image against the upstream `entries`; `contents` maps upstream paths to bytes."""
+def place(items: Iterable[WholeFile], overlays: Mapping[str, bytes], upstream: Mapping[str, bytes]) -> Placed:
+    """Check every pre-image against the files of upstream (path -> bytes)."""
     out: dict[str, bytes] = {}
     first: dict[str, WholeFile] = {}
     problems: list[Problem] = []
     records: list[Record] = []
     for item in items:
-        path, data = item.path, contents.get(item.path) if item.path in entries else None
-        other = first.get(path)
-        if item.overlay not in overlays:
-            message = f"The overlay `{item.overlay}` of {path} does not exist."
-            problems.append(Problem("M008", message, item.mark))
-        elif other is not None:
-            message = f"{path} is written by two overlays; the other is at {other.mark}."
+        path, data = item.path, upstream.get(item.path)
+        if path in first:
+            message = f"{path} is written by two overlays; the other is at {first[path].mark}."
             problems.append(Problem("M011", message, item.mark))
         elif wrong := _misfit(item, data):
             problems += [] if item.replaces and item.optional else [wrong]

@@ -154,7 +154,7 @@ def _default(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str
 
 def _drop_import(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """A name with dots is what is imported (a module, or one of its names); without, what is bound."""
-    match, package = _needed(edit, edit.match), package_of(target.file, target.module)
+    match, package = edit.match, package_of(target.file, target.module)
     for node in nodes:
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
@@ -172,13 +172,13 @@ def _drop_import(module: Module, edit: Edit, target: Target, nodes: Iterable[ast
 
 def _drop_entry(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """Remove members of displays and calls, bases and decorators."""
-    entry = _parsed(edit, matching.entry, _needed(edit, edit.match), "match", "an entry")
+    entry = _parsed(edit, matching.entry, edit.match or "", "match", "an entry")
     for op in (op for node in nodes for op in matching.drops(node, entry)):
         yield Hit(getattr(op.node, op.field)[op.index], (op,))
 
 
 def _drop_statement(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
-    wanted = _parsed(edit, matching.statement, _needed(edit, edit.match), "match", "a statement")
+    wanted = _parsed(edit, matching.statement, edit.match or "", "match", "a statement")
     for node in nodes:
         if isinstance(node, ast.stmt) and matching.same(node, wanted):
             yield Hit(node, (Remove(node),))
@@ -186,7 +186,7 @@ def _drop_statement(module: Module, edit: Edit, target: Target, nodes: Iterable[
 
 def _replace(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """Replace an expression by another; of an assignment only the value changes."""
-    if pair := matching.assignments(_needed(edit, edit.match), edit.by):
+    if pair := matching.assignments(edit.match or "", edit.by):
         wanted: ast.AST = pair[0]
         by = ast.unparse(pair[1].value)
     else:
@@ -250,14 +250,8 @@ def _replaced(node: ast.expr, by: str) -> Hit:
 
 
 def _source(edit: Edit, source: str | None, key: str) -> str:
-    _parsed(edit, matching.expression, _needed(edit, source, key), key, "an expression")
-    return _needed(edit, source, key).strip()
-
-
-def _needed(edit: Edit, source: str | None, key: str = "match") -> str:
-    if source is None:
-        raise Wrong("M004", f"`{edit.kind}` of `{edit.target}` needs `{key}`.")
-    return source
+    _parsed(edit, matching.expression, source or "", key, "an expression")
+    return (source or "").strip()
 
 
 def _parsed(edit: Edit, parse: Callable[[str], T], source: str, key: str, what: str) -> T:

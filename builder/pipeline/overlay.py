@@ -65,8 +65,7 @@ def overlay(
         return not within or holds_path(path, within)
 
     whole = [f for b in manifest.batches for f in b.files if there(f.path)]
-    replaced = {f.path: upstream[f.path] for f in whole if f.path in upstream}
-    placed = files.place(whole, manifest.overlays, upstream.tree, replaced)
+    placed = files.place(whole, manifest.overlays, upstream)
     done.problems += placed.problems
     done.records += placed.records
     for path, data in placed.files.items():

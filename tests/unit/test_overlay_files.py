@@ -7,10 +7,9 @@ from dataclasses import replace
 from builder.errors import Mark
 from builder.manifest.statements import WholeFile
 from builder.overlay.files import Placed, definitions, place
-from builder.tree import FILE, Entry, blob_id
+from builder.tree import blob_id
 
 OLD = b"upstream\n"
-ENTRIES = {"a.py": Entry(FILE, blob_id(OLD))}
 CONTENTS = {"a.py": OLD}
 OVERLAYS = {"overlays/b/a.py": b"ours\n"}
 
@@ -23,13 +22,13 @@ def item(
 
 
 def test_a_file_with_the_stated_pre_image_is_replaced() -> None:
-    placed = place([item(preimage=("0" * 40, blob_id(OLD)))], OVERLAYS, ENTRIES, CONTENTS)
+    placed = place([item(preimage=("0" * 40, blob_id(OLD)))], OVERLAYS, CONTENTS)
     assert placed.problems == () and placed.files == {"a.py": b"ours\n"}
     assert placed.records[0].before != placed.records[0].after
 
 
 def test_another_blob_is_named_with_the_expected_one() -> None:
-    [problem] = place([item(preimage=("1" * 40,))], OVERLAYS, ENTRIES, CONTENTS).problems
+    [problem] = place([item(preimage=("1" * 40,))], OVERLAYS, CONTENTS).problems
     assert problem.code == "R006"
     assert "1" * 40 in problem.message and blob_id(OLD) in problem.message
     assert problem.mark == Mark("manifest.yaml", 5, 3)
@@ -45,7 +44,7 @@ class TestDefinitions:
     )  # fmt: skip
 
     def placed(self, data: bytes, item: WholeFile = HELD) -> Placed:
-        return place([item], OVERLAYS, {"a.py": Entry(FILE, blob_id(data))}, {"a.py": data})
+        return place([item], OVERLAYS, {"a.py": data})
 
     def test_the_rest_of_the_file_may_change(self) -> None:
         for rest in (b"", b"import os\n\n\ndef two(): ...\n"):
@@ -63,7 +62,7 @@ class TestDefinitions:
         assert "no one" in problem.message
         [problem] = self.placed(b"def (:\n").problems
         assert "no one" in problem.message
-        [problem] = place([self.HELD], OVERLAYS, {}, {}).problems
+        [problem] = place([self.HELD], OVERLAYS, {}).problems
         assert problem.message == "a.py should replace one of it, but upstream has no such file."
 
     def test_where_it_may_be_missing_upstreams_file_stays(self) -> None:
@@ -72,21 +71,20 @@ class TestDefinitions:
 
 
 def test_a_new_file_must_be_new() -> None:
-    placed = place([item("new.py")], OVERLAYS, ENTRIES, CONTENTS)
+    placed = place([item("new.py")], OVERLAYS, CONTENTS)
     assert placed.files == {"new.py": b"ours\n"} and placed.records[0].before is None
-    [problem] = place([item()], OVERLAYS, ENTRIES, CONTENTS).problems
+    [problem] = place([item()], OVERLAYS, CONTENTS).problems
     assert problem.code == "R006" and blob_id(OLD) in problem.message
 
 
 def test_a_missing_upstream_file_is_a_problem_unless_optional() -> None:
-    [problem] = place([item("gone.py", ("1" * 40,))], OVERLAYS, ENTRIES, CONTENTS).problems
+    [problem] = place([item("gone.py", ("1" * 40,))], OVERLAYS, CONTENTS).problems
     assert problem.code == "R006"
-    placed = place([item("gone.py", ("1" * 40,), "older")], OVERLAYS, ENTRIES, CONTENTS)
+    placed = place([item("gone.py", ("1" * 40,), "older")], OVERLAYS, CONTENTS)
     assert placed.files == {} and placed.problems == ()
 
 
-def test_missing_overlays_and_double_writes_are_all_reported() -> None:
+def test_double_writes_are_reported() -> None:
     items = [item("n.py"), item("n.py", line=9), item("m.py")]
-    problems = place(items, OVERLAYS, {}, {}).problems
+    problems = place(items, OVERLAYS, {}).problems
     assert [p.code for p in problems] == ["M011"] and "manifest.yaml:5:3" in problems[0].message
-    assert [p.code for p in place(items, {}, {}, {}).problems] == ["M008"] * 3

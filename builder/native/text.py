@@ -145,18 +145,18 @@ def apply(scanned: Scanned, cuts: Iterable[TextEdit]) -> str:
         removed[start:end] = b"\1" * (end - start)
     replacements = [cut for cut in todo if cut.by]
     rows = [match.span() for match in _LINE.finditer(text)]
-    doomed = [
+    removed_rows = [
         any(removed[start:end])
         and not left[start:end].strip()
         and not any(c.start < end <= c.end and not removed[c.start] for c in scanned.comments)
         and not any(start <= at < end for c in replacements for at in (c.start, max(c.start, c.end - 1)))
         for start, end in rows
     ]
-    _tidy_blank_runs(scanned, rows, doomed)
+    _tidy_blank_runs(scanned, rows, removed_rows)
     out, at = "", 0
     for cut in (*replacements, TextEdit(len(text), len(text))):
-        for (start, end), is_doomed in zip(rows, doomed, strict=True):
-            if start < cut.start and end > at and not is_doomed:
+        for (start, end), is_removed in zip(rows, removed_rows, strict=True):
+            if start < cut.start and end > at and not is_removed:
                 out += _survivors(text, removed, max(start, at), min(end, cut.start))
         out += cut.by
         at = cut.end
@@ -230,22 +230,22 @@ def _survivors(text: str, removed: bytearray, start: int, stop: int) -> str:
     return out
 
 
-def _tidy_blank_runs(scanned: Scanned, rows: Sequence[tuple[int, int]], doomed: list[bool]) -> None:
+def _tidy_blank_runs(scanned: Scanned, rows: Sequence[tuple[int, int]], removed_rows: list[bool]) -> None:
     """Mark the blank lines that a removal doubled, or left beside a bracket, a heading or an end."""
     staying: list[int] = []
 
     def drop_blanks() -> None:
         while staying and not scanned.text[slice(*rows[staying[-1]])].strip():
-            doomed[staying.pop()] = True
+            removed_rows[staying.pop()] = True
 
     gap = False
     for row, (start, end) in enumerate(rows):
-        if doomed[row]:
+        if removed_rows[row]:
             gap = True
             continue
         line = scanned.text[start:end].strip()
         if gap and not line and (not staying or _opens(scanned, *rows[staying[-1]])):
-            doomed[row] = True
+            removed_rows[row] = True
             continue
         if gap and line.startswith(tuple(_CLOSE)):
             drop_blanks()

@@ -78,24 +78,24 @@ def _remove(layout: Layout, key: Path, item: TomlEdit, data: Any) -> list[TextEd
     """Removes items of an array, or puts another into their place."""
     array = _array(data, key, item)
     spans = members(layout.scanned, _pair(layout, key, item))
-    doomed = {index for index, value in enumerate(array) if _is_item(value, item.value)}
-    if not doomed:
+    indexes = {index for index, value in enumerate(array) if _is_item(value, item.value)}
+    if not indexes:
         texts = [v for v in array if isinstance(v, str)]
         hint = nearest(str(item.value), texts + [n.lower() for n in map(_requirement, texts) if n], most=3)
         raise Wrong("R004", f"`{item.key}` has no item `{item.value}`.", hint=hint, absent=True)
     if item.by is None:
-        array[:] = [v for i, v in enumerate(array) if i not in doomed]
-        return _member_cuts(layout, spans, doomed)
-    array[:] = [item.by if i in doomed else v for i, v in enumerate(array)]
+        array[:] = [v for i, v in enumerate(array) if i not in indexes]
+        return _member_cuts(layout, spans, indexes)
+    array[:] = [item.by if i in indexes else v for i, v in enumerate(array)]
     rendered = _render(item, item.by)
-    return [TextEdit(*spans[index], rendered) for index in sorted(doomed)]
+    return [TextEdit(*spans[index], rendered) for index in sorted(indexes)]
 
 
-def _member_cuts(layout: Layout, spans: Sequence[tuple[int, int]], doomed: set[int]) -> list[TextEdit]:
+def _member_cuts(layout: Layout, spans: Sequence[tuple[int, int]], indexes: set[int]) -> list[TextEdit]:
     """Removes members with the comma after them; those at the end of a line with the comma before."""
     code, text = layout.scanned.code, layout.scanned.text
     cuts: list[TextEdit] = []
-    for index in sorted(doomed):
+    for index in sorted(indexes):
         start, end = spans[index]
         following = spans[index + 1][0] if index + 1 < len(spans) else len(text)
         if not text[end:following].strip(", \t"):
@@ -105,7 +105,7 @@ def _member_cuts(layout: Layout, spans: Sequence[tuple[int, int]], doomed: set[i
         comma = len(code) - len(code[end:].lstrip())
         if code[comma] == ",":
             cuts.append(TextEdit(comma, comma + 1))
-    last = max(set(range(len(spans))) - doomed, default=len(spans) - 1)
+    last = max(set(range(len(spans))) - indexes, default=len(spans) - 1)
     tail = TextEdit(spans[last][1], spans[-1][1])
     closed = code[tail.end :].lstrip().startswith(",")
     if tail.start < tail.end and not closed and "\n" not in text[tail.start : tail.end]:

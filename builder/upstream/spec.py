@@ -72,10 +72,7 @@ def _pin(spec: str, pin: Pin) -> Wanted:
         if version is None:
             raise fail("U002", f"The pin {spec!r} names {pin.release!r}, which is not a version.", pin.mark)
         return _pinned_release(spec, version, pin)
-    commit = (pin.commit or "").lower()
-    if not re.fullmatch(r"[0-9a-f]{40}", commit):
-        raise fail("U002", f"The pin {spec!r} does not name a commit of 40 hex digits.", pin.mark)
-    return Wanted(spec, "commit", commit, None, None, pin.name, pin.mark)
+    return Wanted(spec, "commit", pin.commit or "", None, None, pin.name, pin.mark)
 
 
 def _release(spec: str, text: str, pins: Mapping[str, Pin]) -> Wanted:

@@ -103,11 +103,6 @@ def test_a_misspelt_pin_gets_a_suggestion(repo: Repo, where: Sources) -> None:
     assert "`release`" in (found.hint or "")
 
 
-def test_a_pin_with_a_bad_commit_is_an_error_of_the_manifest_line(where: Sources) -> None:
-    found = problem("seed", replace(where, pins={"seed": Pin("seed", MARK, commit="abc")}))
-    assert (found.code, found.mark) == ("U002", MARK)
-
-
 # --- a mirror -----------------------------------------------------------------------------------
 
 

@@ -57,8 +57,6 @@ def _misfit(path: str, item: AnchoredEdit) -> str | None:
     if language not in (edited := _LANGUAGES.get(item.kind, (language,))):
         other = f"not {edited[0]}" if len(edited) == 1 else "neither"
         return f"`{item.kind}` edits {' or '.join(edited)}, and {path} is {other}."
-    if (item.kind == "replace") != (item.by is not None):
-        return "`replace` needs `by`, and no other kind takes it."
     return None
 
 

@@ -225,8 +225,6 @@ def test_bytes_that_are_not_utf8_stay() -> None:
         ("x.cmake", anchored("statement", "a")),
         ("x.py", anchored("block", "a")),
         ("x.cc", anchored("statement", " ")),
-        ("x.cc", anchored("replace", "a")),
-        ("x.cc", anchored("statement", "a", by="b")),
     ],
 )
 def test_an_edit_that_does_not_fit_its_file_is_a_manifest_error(path: str, item: AnchoredEdit) -> None:

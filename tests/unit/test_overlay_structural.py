@@ -318,7 +318,6 @@ def test_a_module_is_no_target_of_a_definition_edit(kind: str) -> None:
         ("drop-entry", {"match": "a b"}),
         ("drop-statement", {"match": "a; b"}),
         ("replace", {"match": "a b", "by": "c"}),
-        ("replace", {"match": "a"}),
     ],
 )
 def test_bad_source_in_the_manifest_is_a_manifest_error(kind: str, more: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ import click
 
 from builder import __version__, progress
 from builder.adapter import PROGRAM
-from builder.cli import internal_error
+from builder.cli import internal_error, output
 from builder.cli.signals import Ended, ignore_signals, listen, request_behind
 from builder.errors import ENVIRONMENT, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
 
@@ -47,7 +47,6 @@ VERBS = {
 
 def _display_options() -> list[click.Option]:
     """The options that every verb takes, before the verb and after it."""
-    from builder.cli import output
 
     def volume(context: click.Context, parameter: click.Parameter, value: bool) -> None:
         if value:
@@ -102,7 +101,7 @@ def cli(debug: bool) -> None:
     5 a rule broken by upstream, 6 upstream unavailable, 7 output or cache, 70 internal, 130 interrupted,
     141 stdout is closed.
     """
-    internal_error.settings.debug = debug
+    output.settings.debug = debug
 
 
 cli.params += _display_options()
@@ -112,23 +111,19 @@ cli.commands = {verb: click.Command(verb) for verb in VERBS}  # for suggestions 
 def main() -> None:
     """Run the command line. Every error becomes an exit status and rendered problems."""
     _prepare()
-    from builder.cli.output import clear
-
     try:
         _run()
     except KeyboardInterrupt as stop:
-        clear()
+        output.clear()
         _leave(stop)
     finally:
-        clear()
+        output.clear()
 
 
 def _run() -> None:
-    from builder.cli.output import Listener, clear, show
-
     stdout = sys.stdout
     try:
-        with progress.listening(Listener()):
+        with progress.listening(output):
             cli.main(standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()  # so that a broken pipe is reported
@@ -140,7 +135,7 @@ def _run() -> None:
         _usage(error)
         sys.exit(USAGE)
     except click.Abort as stop:
-        clear()
+        output.clear()
         _leave(stop)
     except (SystemExit, BrokenPipeError) as stop:
         # for a broken pipe click itself replaces stdout, and exits with 1, the status of a failed gate
@@ -152,14 +147,14 @@ def _run() -> None:
         if (request := request_behind(error)) is not None:
             raise request from None
         if isinstance(error, BuildError):
-            show(error.problems)
+            output.show(error.problems)
             sys.exit(error.exit_status)
         if isinstance(error, OSError) and error.errno in _EXHAUSTED:
             _silence()
             where = f" ({error.filename})" if error.filename else ""
-            show([Problem("E002", f"The operating system refuses: {error.strerror}{where}.")])
+            output.show([Problem("E002", f"The operating system refuses: {error.strerror}{where}.")])
             sys.exit(ENVIRONMENT)
-        show([internal_error.as_problem(error)])
+        output.show([internal_error.as_problem(error)])
         sys.exit(INTERNAL)
 
 
@@ -193,8 +188,6 @@ def _silence() -> None:
 
 def _usage(error: click.ClickException) -> None:
     """Show a usage error: as click does, or as data when the command line has such a --format."""
-    from builder.cli import output
-
     words = " ".join(sys.argv[1:]).replace("=", " ").split()
     form = words[words.index("--format") + 1 :][:1] if "--format" in words else []
     if form and form[0] in output.FORMATS[1:]:

@@ -6,13 +6,13 @@ import contextlib
 import platform
 import sys
 import traceback
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from builder import __version__
 from builder.adapter import PROGRAM
+from builder.cli import output
 from builder.errors import Problem
 from builder.upstream.cache import default_cache
 
@@ -20,19 +20,10 @@ from builder.upstream.cache import default_cache
 LOG = "internal-error.log"
 
 
-@dataclass(slots=True)
-class _Settings:
-    debug: bool = False  # show the traceback on the terminal, too
-    cache: Path | None = None  # None: the default one
-
-
-settings = _Settings()
-
-
 def as_problem(error: Exception) -> Problem:
     """E070 for an exception, with its type, its message and the line that raised it; writes the log."""
     text = "".join(traceback.format_exception(error))
-    if settings.debug:
+    if output.settings.debug:
         click.echo(text, err=True, nl=False)
     log = _write_log(text)
     traced = "run it again with `--debug` before the verb for the traceback"
@@ -48,7 +39,7 @@ def as_problem(error: Exception) -> Problem:
 
 def _write_log(text: str) -> Path | None:
     head = f"{PROGRAM} {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
-    path = (settings.cache or default_cache()).absolute() / LOG
+    path = (output.settings.cache or default_cache()).absolute() / LOG
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{head}{sys.argv}\n\n{text}", "utf-8", "backslashreplace")

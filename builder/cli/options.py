@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from builder.adapter import MIRROR
-from builder.cli import internal_error, output
+from builder.cli import output
 
 if TYPE_CHECKING:
     from builder.manifest.model import Manifest
@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def _remember_cache(context: click.Context, parameter: click.Parameter, cache: Path | None) -> Path | None:
-    internal_error.settings.cache = cache
+    output.settings.cache = cache
     return cache
 
 

@@ -22,13 +22,15 @@ COLOURS = ("auto", "always", "never")
 
 @dataclass(slots=True)
 class _Settings:
-    """What the command line asks for: the values of --format, --color, --quiet and --verbose."""
+    """What the command line asks for: the values of options that concern every verb."""
 
     form: str = "human"
     volume: Volume = "normal"
     colour: str = "auto"
     display: Display | None = None
     folder: str = ""  # the manifest's, in the repository that annotations are about
+    debug: bool = False  # show the traceback of an internal error on the terminal, too
+    cache: Path | None = None  # None: the default one
 
 
 settings = _Settings()
@@ -118,16 +120,13 @@ def clear() -> None:
         settings.display.clear()
 
 
-class Listener:
-    """What the work reports to: the display of this process."""
+def step(step: Step) -> None:
+    """Show how far the stage is."""
+    if settings.display is not None:
+        settings.display.step(step)
 
-    def stage(self, name: str) -> None:
-        stage(name)
 
-    def step(self, step: Step) -> None:
-        if settings.display is not None:
-            settings.display.step(step)
-
-    def summary(self, text: str) -> None:
-        if settings.display is not None:
-            settings.display.summary = text
+def summary(text: str) -> None:
+    """Keep what the stage came to, for the line that ends it."""
+    if settings.display is not None:
+        settings.display.summary = text

@@ -17,7 +17,7 @@ import click.formatting
 from click.testing import CliRunner
 
 from builder import __main__ as program
-from builder.cli import internal_error, output
+from builder.cli import output
 
 #: Variables that Python or the C library read once, when a process starts.
 READ_AT_START = ("PYTHON", "LANG", "LC_", "TZ")
@@ -59,7 +59,6 @@ def _restored() -> Iterator[None]:
             patch.object(output, "settings", output._Settings()),
             patch.object(output, "_sources", {}),
             patch.object(output, "_BEGAN", time.monotonic()),
-            patch.object(internal_error, "settings", internal_error._Settings()),
         ):
             yield
     finally:

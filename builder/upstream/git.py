@@ -144,13 +144,24 @@ def read_object(git_dir: Path, name: str) -> tuple[str, str, bytes] | None:
     """(id, type, bytes) of one object, or None if there is no such object. `name` has hex digits only
     (and perhaps a peel like `^{commit}`). Raises GitError for a damaged object."""
     out = run(git_dir, "cat-file", "--batch", stdin=name.encode("utf-8", "surrogateescape") + b"\n")
-    head, _, body = out.partition(b"\n")
-    words = head.decode("utf-8", "replace").split()
+    listed = _object(out, 0)
+    return listed[:3] if listed else None
+
+
+def _object(out: bytes, at: int) -> tuple[str, str, bytes, int] | None:
+    """(id, type, bytes, end) of the object at an offset of what `cat-file --batch` prints, or None if it is
+    missing. Raises GitError for a damaged object."""
+    head = out.find(b"\n", at)
+    words = out[at:head].decode("utf-8", "replace").split()
     if len(words) != 3:
         return None
-    oid, kind, data = words[0], words[1], body[: int(words[2])]
-    _check(oid, kind, data)
-    return oid, kind, data
+    oid, kind, end = words[0], words[1], head + 1 + int(words[2])
+    data = out[head + 1 : end]
+    digest = hashlib.sha1(f"{kind} {len(data)}\0".encode(), usedforsecurity=False)
+    digest.update(data)
+    if digest.hexdigest() != oid:
+        raise GitError(f"{kind} {oid} is damaged: its bytes hash to another id")
+    return oid, kind, data, end + 1  # a newline follows the bytes
 
 
 def types(git_dir: Path, ids: Sequence[str]) -> dict[str, str]:
@@ -227,20 +238,10 @@ def _read_part(git_dir: Path, ids: Sequence[str]) -> dict[str, bytes]:
     blobs: dict[str, bytes] = {}
     at = 0
     for oid in ids:
-        end = out.find(b"\n", at)
-        words = out[at:end].decode("utf-8", "replace").split()
-        if len(words) != 3 or words[0] != oid:
+        listed = _object(out, at)
+        if listed is None or listed[0] != oid:
             raise GitError(f"blob {oid} is missing")
-        if words[1] != "blob":
-            raise GitError(f"object {oid} is a {words[1]}, not a blob")
-        start, at = end + 1, end + int(words[2]) + 2  # a newline follows the bytes
-        blobs[oid] = out[start : at - 1]
-        _check(oid, "blob", blobs[oid])
+        _, kind, blobs[oid], at = listed
+        if kind != "blob":
+            raise GitError(f"object {oid} is a {kind}, not a blob")
     return blobs
-
-
-def _check(oid: str, kind: str, data: bytes) -> None:
-    digest = hashlib.sha1(f"{kind} {len(data)}\0".encode(), usedforsecurity=False)
-    digest.update(data)
-    if digest.hexdigest() != oid:
-        raise GitError(f"{kind} {oid} is damaged: its bytes hash to another id")

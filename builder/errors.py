@@ -24,10 +24,7 @@ INTERRUPTED = 130
 CODES: dict[str, tuple[int, str]] = {
     # manifest: how it is written
     "M001": (MANIFEST_INVALID, "The manifest is not valid YAML."),
-    "M002": (
-        MANIFEST_INVALID,
-        "A mapping of the manifest has a duplicate key, or a list the same item twice.",
-    ),
+    "M002": (MANIFEST_INVALID, "A mapping has a duplicate key, or a list the same item twice."),
     "M003": (MANIFEST_INVALID, "Anchors, aliases, merge keys, tags and multiple documents are not allowed."),
     "M004": (MANIFEST_INVALID, "The manifest does not fit its schema."),
     "M005": (MANIFEST_INVALID, "The manifest has a key that the schema does not know."),
@@ -39,7 +36,7 @@ CODES: dict[str, tuple[int, str]] = {
     "M011": (MANIFEST_INVALID, "Two statements of the manifest contradict each other."),
     "M012": (
         MANIFEST_INVALID,
-        "An item of the scope, or a part of the manifest, refers to what the manifest does not state.",
+        "The scope or a part of the manifest refers to what the manifest does not state.",
     ),
     "M013": (MANIFEST_INVALID, "A version range is empty, or no pin confirms it."),
     "M014": (MANIFEST_INVALID, "Batches need or follow one another in a circle."),

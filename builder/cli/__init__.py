@@ -191,7 +191,7 @@ def _usage(error: click.ClickException) -> None:
     words = " ".join(sys.argv[1:]).replace("=", " ").split()
     form = words[words.index("--format") + 1 :][:1] if "--format" in words else []
     if form and form[0] in output.FORMATS[1:]:
-        output.choose(form[0])
+        output.settings.form = form[0]
         output.show([Problem("C001", error.format_message())])
     else:
         error.show()

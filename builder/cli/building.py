@@ -68,5 +68,5 @@ def build_output(request: Request, job: Job, digest: str) -> None:
     for line in ([drift] if drift else []) + build.summary(result, done.figures, job.out):
         output.note(line)
     output.done("built")
-    if output.form() == "json":
+    if output.settings.form == "json":
         output.data(build.described(result))

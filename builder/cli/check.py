@@ -30,7 +30,7 @@ def command(**shared: Any) -> None:
     if problems:
         raise BuildError(problems)
     batches = len(manifest.batches) - 1
-    if output.form() == "json":
+    if output.settings.form == "json":
         output.data({"problems": [], "batches": batches, "rules": rules, "edits": edits})
     output.note(f"{manifest.file}: {batches} batches, {rules:,} path rules and {edits:,} edits are in order")
 

@@ -64,7 +64,7 @@ def command(
         shared["manifest_path"], asked, shared["without"], shared["with_needs"], shared["scope"]
     )
     if job.may_skip and digest and write.answers(out, digest):
-        output.choose(shared["form"])
+        output.settings.form = shared["form"]
         output.note(f"{out} is up to date")
         return
     # loading the pipeline takes longer than everything that an up-to-date output needs

@@ -23,7 +23,7 @@ def command(repair: bool, **shared: Any) -> None:
 
     Looks for UPSTREAM or, without it, for every pin of the manifest.
     """
-    output.choose(shared["form"])
+    output.settings.form = shared["form"]
     cache = shared["cache"] or default_cache()
     checks = [_python(), _git(), _ruff(), _cache(cache), *_damage(cache, repair)]
     try:
@@ -34,7 +34,7 @@ def command(repair: bool, **shared: Any) -> None:
         checks += [_upstream(request, name) for name in names]
     except BuildError as error:
         checks += [(False, f"manifest: {problem.mark or ''} {problem.message}") for problem in error.problems]
-    if output.form() == "json":
+    if output.settings.form == "json":
         output.data({"checks": [{"ok": fine, "what": sentence} for fine, sentence in checks]})
     else:
         for fine, sentence in checks:

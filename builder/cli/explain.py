@@ -36,7 +36,7 @@ _FAMILIES = {
 @click.option("--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True)
 def command(code: str | None, markdown: bool, verbs: bool, form: str) -> None:
     """Print the exit status and the meaning of CODE; without CODE, of every code."""
-    output.choose(form)
+    output.settings.form = form
     if markdown:
         click.echo(page(), nl=False)
         return

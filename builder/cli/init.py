@@ -34,7 +34,7 @@ def command(
     The manifest names packages, roots from entry points and imports by value; comments list what its
     conditions ask most and its registries.
     """
-    output.choose(form)
+    output.settings.form = form
     from builder.analysis.indexed_tree import world
     from builder.manifest.load import load, parse
     from builder.scaffold import project

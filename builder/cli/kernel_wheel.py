@@ -83,7 +83,7 @@ def command(
     described["wheel"] |= {"sha256": sha256, "bytes": size}
     for line in _lines(described, path):
         output.note(line)
-    if output.form() == "json":
+    if output.settings.form == "json":
         output.data(described)
 
 

@@ -71,7 +71,7 @@ def command(
     pin = about(new, request.manifest).pin
     if pin is not None and origin is None:
         output.note(f"'{pin}' is a pin of the manifest already: there is nothing to lift.")
-        if output.form() == "json":
+        if output.settings.form == "json":
             output.data({"pin": pin})
         return
     old = options.resolve(replace(request, upstream=origin or _nearest(request, new)))
@@ -86,9 +86,9 @@ def command(
     output.stage("writing")
     folders.write(folder, _files(result, decisions))
     output.stage("")
-    if output.form() == "json":
+    if output.settings.form == "json":
         output.data(report.record(result))
-    elif output.form() == "github":
+    elif output.settings.form == "github":
         output.show(result.problems)
     else:
         click.echo(report.terminal(result), nl=False)

@@ -117,7 +117,7 @@ def ask(
     from builder.manifest.named_scopes import choose
     from builder.manifest.switches import switch_off
 
-    output.choose(form)
+    output.settings.form = form
     if with_needs and not without:
         raise click.UsageError("--with-needs goes with --without, which names the batches that have needs.")
     output.locate(manifest_path.parent)

@@ -38,15 +38,6 @@ _sources: dict[str, str] = {}
 _BEGAN = time.monotonic()
 
 
-def choose(form: str) -> None:
-    """Set the --format of problems and data."""
-    settings.form = form
-
-
-def form() -> str:
-    return settings.form
-
-
 def remember(texts: Mapping[str, str]) -> None:
     """Keep the texts of files, so that problems can show their lines of them."""
     _sources.update(texts)
@@ -76,9 +67,9 @@ def show(problems: Iterable[Problem]) -> None:
 
     stage("")
     problems = report.ordered(problems)
-    if form() == "json":
+    if settings.form == "json":
         data({"problems": [report.as_dict(p) for p in problems]})
-    elif form() == "github":
+    elif settings.form == "github":
         for problem in problems:
             click.echo(report.annotation(problem, settings.folder))
     else:
@@ -96,13 +87,13 @@ def data(values: dict[str, Any]) -> None:
 def note(sentence: str) -> None:
     """Print a line for a person, only with --format human and not with --quiet."""
     stage("")
-    if form() == "human" and settings.volume != "quiet":
+    if settings.form == "human" and settings.volume != "quiet":
         click.echo(sentence, err=True)
 
 
 def stage(name: str) -> None:
     """Begin a stage; an empty name ends the current one. Only with --format human and not with --quiet."""
-    if settings.display is None and name and form() == "human" and settings.volume != "quiet":
+    if settings.display is None and name and settings.form == "human" and settings.volume != "quiet":
         settings.display = Display(can_draw(), settings.volume == "verbose", colour())
     if settings.display is not None:
         settings.display.stage(name)

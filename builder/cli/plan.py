@@ -44,7 +44,7 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
     previous = read_previous(out)
     difference = changes(previous, done.cut, figures.rows, request.manifest) if previous else None
     output.stage("")
-    if output.form() == "json":
+    if output.settings.form == "json":
         _as_json(figures, done.cut.output.tree.id, pending, paths, difference)
     elif previous is None or difference is None:
         _as_table(figures, paths)

@@ -36,7 +36,7 @@ def command(names: bool, **shared: Any) -> None:
     selection = select(upstream.tree, manifest, within=within)
     families = _families(request, upstream, known) if names else {}
     matches, radius = selection.matches(), selection.radius()
-    if output.form() == "json":
+    if output.settings.form == "json":
         rows = [
             {
                 "verdict": rule.verdict,

@@ -86,9 +86,20 @@ def gone(request: Request, upstream: Upstream) -> frozenset[str] | None:
 
 def _known_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome | None:
     """The outcome that an earlier build remembered or the lock proves."""
-    known = about(upstream, request.manifest, request.off)
-    done = outcomes.recall(upstream, request.manifest, known, recall)
-    return done or _recorded(request, upstream, recall)
+    manifest, pin, known = request.manifest, request.upstream, about(upstream, request.manifest, request.off)
+    if done := outcomes.recall(upstream, manifest, known, recall):
+        return done
+    try:
+        proof = lockfile.known(request.root).get(pin)
+    except BuildError:
+        return None  # the comparison with the lock reports what is wrong with it
+    if proof is None or manifest.named_scope is not None or proof.manifest != manifest.statements:
+        return None
+    cut = record.read(request.root, pin, proof.record)
+    done = outcomes.recorded(upstream, manifest, known, cut, proof.output_tree, recall) if cut else None
+    if cut and done:
+        output.note(outcomes.applied(cut))
+    return done
 
 
 def made_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome:
@@ -112,25 +123,6 @@ def keep_proof(
         known = about(upstream, manifest, request.off)
         cut = outcomes.record_of(done, upstream, manifest, known, time.strftime("%Y-%m-%d", time.gmtime()))
     return lockfile.record(request.root, pin, proof, request.without, manifest.scope_name, cut)
-
-
-def _recorded(request: Request, upstream: Upstream, recall: Recalled) -> Outcome | None:
-    """The outcome that the record of a locked pin holds, if it is about this request."""
-    manifest, pin = request.manifest, request.upstream
-    try:
-        proof = lockfile.known(request.root).get(pin)
-    except BuildError:
-        return None  # the comparison with the lock reports what is wrong with it
-    if proof is None or manifest.named_scope is not None or proof.manifest != manifest.statements:
-        return None
-    cut = record.read(request.root, pin, proof.record)
-    if cut is None:
-        return None
-    known = about(upstream, manifest, request.off)
-    done = outcomes.recorded(upstream, manifest, known, cut, proof.output_tree, recall)
-    if done is not None:
-        output.note(outcomes.applied(cut))
-    return done
 
 
 def _tell(done: Cut) -> None:

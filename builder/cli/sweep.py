@@ -68,7 +68,7 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
             sweep_page.TIMELINE: sweep_page.timeline(summary).encode(),
         }
         folder.write(out, files)
-    if output.form() == "json":
+    if output.settings.form == "json":
         output.data(data)
     else:
         click.echo(text, nl=False)

@@ -116,7 +116,7 @@ def command(
     for what, why in left_out.items():
         output.note(f"not run: {what} ({why})")
     output.note(f"evidence: {place}, as a page: {place.with_suffix('.md').name}")
-    if output.form() != "human":
+    if output.settings.form != "human":
         output.show([Problem("G013", line) for line in run.problems(results)])
     if any(check.verdict == FAILED for check in results):
         sys.exit(GATE_FAILED)

@@ -38,7 +38,7 @@ def command(words: tuple[str, ...], **shared: Any) -> None:
             near = readings.suggestions(context, what)
             message = f"'{what}' is unknown: upstream, the output and the manifest have nothing of this name."
             raise fail("C001", message, hint=f"did you mean {' or '.join(near)}?" if near else None)
-    if output.form() == "json":
+    if output.settings.form == "json":
         output.data({"what": what, "answers": [record(answer) for answer in answers]})
         return
     click.echo("\n\n".join("\n".join(sentences(answer)) for answer in answers))

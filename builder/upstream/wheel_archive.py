@@ -15,7 +15,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -81,14 +81,11 @@ def read(buffer: Buffer, workers: int = 2, limit: int = MAX_UNPACKED) -> Archive
     """
     view = memoryview(buffer)
     infos = _listed(view, limit)
-    problems = list(_names(infos))
-    _stop(problems)
+    _stop(list(_names(infos)))
     files = [info for info in infos if not info.is_dir()]
     with ThreadPoolExecutor(workers) as pool:
         results = list(pool.map(lambda info: _member(view, info), files))
-    problems = [item for item in results if isinstance(item, Problem)]
-    problems += _overlaps(infos)
-    _stop(problems)
+    _stop([*(item for item in results if isinstance(item, str)), *_overlaps(infos)])
     members = {item.path: item for item in results if isinstance(item, Packed)}
     stem = _stem(members)
     info = f"{stem}.dist-info"
@@ -98,12 +95,12 @@ def read(buffer: Buffer, workers: int = 2, limit: int = MAX_UNPACKED) -> Archive
     return Archive(dict(sorted(members.items())), stem)
 
 
-def _stop(problems: list[Problem]) -> None:
-    if len(problems) > _LISTED:
-        more = len(problems) - _LISTED
-        problems = [*problems[:_LISTED], Problem("K002", f"There are {more} more such faults in the wheel.")]
-    if problems:
-        raise BuildError(problems)
+def _stop(faults: Sequence[str]) -> None:
+    """Raise BuildError (K002) for the faults, of which the first are listed and the others counted."""
+    more = len(faults) - _LISTED
+    counted = [f"There are {more} more such faults in the wheel."] if more > 0 else []
+    if faults:
+        raise BuildError(Problem("K002", fault) for fault in (*faults[:_LISTED], *counted))
 
 
 def _listed(view: memoryview, limit: int) -> list[zipfile.ZipInfo]:
@@ -123,8 +120,8 @@ def _listed(view: memoryview, limit: int) -> list[zipfile.ZipInfo]:
     return infos
 
 
-def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
-    """K002 for names that lead out of the installation folder, clash, or are not those of plain files."""
+def _names(infos: list[zipfile.ZipInfo]) -> Iterator[str]:
+    """A fault for each name that leaves the installation folder, clashes, or is not that of a plain file."""
     seen: dict[str, str] = {}  # name without case -> name
     for info in infos:
         name = info.orig_filename
@@ -136,7 +133,7 @@ def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
             fault = "is there twice" if seen[key] == name else f"is '{seen[key]}' but for its case"
         seen[key] = name
         if fault := fault or _fault(info):
-            yield Problem("K002", f"The member '{shown}' of the wheel {fault}.")
+            yield f"The member '{shown}' of the wheel {fault}."
 
 
 def _fault(info: zipfile.ZipInfo) -> str | None:
@@ -152,11 +149,11 @@ def _fault(info: zipfile.ZipInfo) -> str | None:
     return None if info.compress_type in (0, 8) else f"is packed by method {info.compress_type}"
 
 
-def _member(view: memoryview, info: zipfile.ZipInfo) -> Packed | Problem:
-    """The member with its digest; a problem when its stream contradicts the directory."""
+def _member(view: memoryview, info: zipfile.ZipInfo) -> Packed | str:
+    """The member with its digest; a fault when its stream contradicts the directory."""
     start = _start(view, info)
     if start is None or start + info.compress_size > len(view):
-        return Problem("K002", f"The member '{info.filename}' of the wheel has no stream of its own.")
+        return f"The member '{info.filename}' of the wheel has no stream of its own."
     stream = view[start : start + info.compress_size]
     digest, crc, size = hashlib.sha256(), 0, 0
     try:
@@ -165,9 +162,9 @@ def _member(view: memoryview, info: zipfile.ZipInfo) -> Packed | Problem:
             crc = zlib.crc32(piece, crc)
             size += len(piece)
     except zlib.error as error:
-        return Problem("K002", f"The member '{info.filename}' of the wheel cannot be unpacked: {error}.")
+        return f"The member '{info.filename}' of the wheel cannot be unpacked: {error}."
     if (size, crc) != (info.file_size, info.CRC):
-        return Problem("K002", f"The member '{info.filename}' of the wheel is damaged.")
+        return f"The member '{info.filename}' of the wheel is damaged."
     executable = bool(info.external_attr >> 16 & 0o111)
     return Packed(info.filename, executable, info.compress_type, stream, crc, size, digest.digest())
 
@@ -202,12 +199,12 @@ def _unpack(method: int, stream: Buffer, size: int) -> Iterator[bytes]:
         raise zlib.error("the stream does not end where its member does")
 
 
-def _overlaps(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
-    """K002 for members that share bytes: readers would disagree about their content."""
+def _overlaps(infos: list[zipfile.ZipInfo]) -> Iterator[str]:
+    """A fault for members that share bytes: readers would disagree about their content."""
     end, before = 0, ""
     for info in sorted(infos, key=lambda i: i.header_offset):
         if info.header_offset < end:
-            yield Problem("K002", f"The members '{before}' and '{info.filename}' of the wheel overlap.")
+            yield f"The members '{before}' and '{info.filename}' of the wheel overlap."
         end, before = info.header_offset + 30 + len(info.orig_filename) + info.compress_size, info.filename
 
 
@@ -217,37 +214,36 @@ def _stem(members: Mapping[str, Packed]) -> str:
         what = "no dist-info" if not folders else f"more than one dist-info: {', '.join(sorted(folders))}"
         raise fail("K002", f"The wheel has {what}.")
     folder = folders.pop()
-    missing = [name for name in ("METADATA", "WHEEL", "RECORD") if f"{folder}/{name}" not in members]
-    if missing:
-        raise BuildError(Problem("K002", f"The wheel has no {folder}/{name}.") for name in missing)
+    needed = (f"{folder}/{name}" for name in ("METADATA", "WHEEL", "RECORD"))
+    _stop([f"The wheel has no {path}." for path in needed if path not in members])
     return folder.removesuffix(".dist-info")
 
 
-def _record(members: Mapping[str, Packed], info: str) -> Iterator[Problem]:
-    """K002 for every contradiction between RECORD and the members."""
+def _record(members: Mapping[str, Packed], info: str) -> Iterator[str]:
+    """A fault for every contradiction between RECORD and the members."""
     own = f"{info}/RECORD"
     try:
         rows = list(csv.reader(io.StringIO(members[own].data().decode("utf-8")), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
-        yield Problem("K002", f"RECORD of the wheel cannot be read: {error}.")
+        yield f"RECORD of the wheel cannot be read: {error}."
         return
     seen: set[str] = set()
     for row in filter(None, rows):
         path, digest, size = (*row, "", "")[:3]
         if path in seen:
-            yield Problem("K002", f"RECORD of the wheel lists '{path}' twice.")
+            yield f"RECORD of the wheel lists '{path}' twice."
         seen.add(path)
         if path == own or path in (f"{info}/{name}" for name in _SIGNATURES):
             continue
         member = members.get(path)
         if member is None:
-            yield Problem("K002", f"RECORD of the wheel lists '{path}', and there is no such member.")
+            yield f"RECORD of the wheel lists '{path}', and there is no such member."
         elif not digest.startswith("sha256="):
-            yield Problem("K002", f"RECORD of the wheel has no sha256 of '{path}'.")
+            yield f"RECORD of the wheel has no sha256 of '{path}'."
         elif digest != f"sha256={base64.urlsafe_b64encode(member.sha256).rstrip(b'=').decode()}":
-            yield Problem("K002", f"The member '{path}' of the wheel is not what RECORD says.")
+            yield f"The member '{path}' of the wheel is not what RECORD says."
         elif size and size != str(member.size):
-            yield Problem("K002", f"The member '{path}' has {member.size:,} bytes, and RECORD says {size}.")
+            yield f"The member '{path}' has {member.size:,} bytes, and RECORD says {size}."
     allowed = {own, *(f"{info}/{name}" for name in _SIGNATURES)}
     for path in sorted(set(members) - seen - allowed):
-        yield Problem("K002", f"RECORD of the wheel does not list '{path}'.")
+        yield f"RECORD of the wheel does not list '{path}'."

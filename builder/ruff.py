@@ -18,10 +18,7 @@ _COLORS = ("FORCE_COLOR", "CLICOLOR_FORCE")
 
 
 def find() -> str:
-    """The ruff that belongs to this Python. One on the PATH is ignored: it may be of any version.
-
-    Raises BuildError E003 when there is none.
-    """
+    """The ruff of this Python; one on the PATH may be of any version. Raises BuildError E003 without one."""
     name = "ruff.exe" if os.name == "nt" else "ruff"
     beside = Path(sysconfig.get_path("scripts")) / name
     if beside.is_file():
@@ -50,10 +47,7 @@ def installed_version() -> str:
 
 
 def run(arguments: Sequence[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
-    """Run ruff in a folder, without the settings of the environment.
-
-    Raises BuildError E003 when it cannot be started, or is killed.
-    """
+    """Run ruff in a folder, without the settings of the environment. Raises BuildError E003."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("RUFF_") and k not in _COLORS}
     try:
         done = subprocess.run([find(), *arguments], cwd=folder, env=kept, capture_output=True, check=False)

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 def build_output(request: Request, job: Job, digest: str) -> None:
-    """Build the distribution into `job.out`, unless it is there already; `digest` is that of the request.
-
-    Raises BuildError.
-    """
+    """Build into `job.out`, unless it is up to date; `digest`: that of the request. Raises BuildError."""
     manifest, without, scope = request.manifest, request.without, request.manifest.scope_name
     upstream = options.resolve(request)
     versions = request_key.versions()

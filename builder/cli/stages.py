@@ -51,10 +51,7 @@ def verify_output(request: Request, done: Cut) -> IndexedTree:
 
 
 def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
-    """Cut and verify an upstream, using nothing of earlier builds; the output is specialized once more.
-
-    Raises BuildError.
-    """
+    """Cut and verify an upstream from nothing, and specialize its output once more. Raises BuildError."""
     known = about(upstream, request.manifest, request.off)
     with _keeping_rejected(request):
         done = outcomes.prove(upstream, request.manifest, known)
@@ -114,8 +111,8 @@ def made_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outc
 def keep_proof(
     request: Request, upstream: Upstream, done: Outcome, proof: Proof, with_record: bool = False
 ) -> str:
-    """Write what was proven into the lock, and say so. The cut is recorded for the default pin, for a pin
-    that has a record, and where it is asked for. Raises BuildError."""
+    """Write a proof into the lock, with a record of the cut for the default pin, for a pin that has one, and
+    on request; the line that says so. Raises BuildError."""
     manifest, pin = request.manifest, request.upstream
     has_one = with_record or pin == manifest.upstream.default or record.path_of(request.root, pin).exists()
     cut = None

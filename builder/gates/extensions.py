@@ -59,10 +59,8 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
 def _uses(
     tree: IndexedTree, extensions: Collection[str], there: Collection[str]
 ) -> dict[str, list[tuple[str, int]]]:
-    """Extension -> the places outside tests that import it or name it in a string of its own.
-
-    An import that catches its failure is no use of an extension that is not `there`.
-    """
+    """Extension -> the places outside tests that name it in a string of its own or import it; an import that
+    catches its failure is no use of one that is not `there`."""
     places: dict[str, list[tuple[str, int]]] = {}
     for path, summary in tree.summaries.items():
         for module, line, tried in () if is_test(path) else _names(summary):

@@ -117,10 +117,7 @@ def _recalled(files: Mapping[str, bytes]) -> list[Finding]:
 
 
 def findings(files: Mapping[str, bytes]) -> list[Finding]:
-    """The findings of ruff about these files, sorted. It runs once, in a temporary folder.
-
-    Raises BuildError E003 when ruff is missing, or does not answer in JSON.
-    """
+    """The findings of ruff about these files, sorted. Raises BuildError E003 without a ruff that works."""
     with tempfile.TemporaryDirectory(prefix="gate-") as folder:
         root = Path(folder).resolve()
         for parent in sorted({os.path.dirname(p) for p in files}):

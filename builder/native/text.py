@@ -74,10 +74,8 @@ class Conditional:
 
 
 def conditionals(directives: Iterable[tuple[str, str, int, int]]) -> list[Conditional]:
-    """Every complete conditional, inner ones included, ordered by their start.
-
-    `directives`: (keyword, condition, start, end) of each in order; other keywords are skipped.
-    """
+    """Every complete conditional, inner ones included, ordered by their start; `directives`: (keyword,
+    condition, start, end) in order."""
     blocks: list[Conditional] = []
     stack: list[list[tuple[str, str, int, int]]] = []
     for directive in directives:

@@ -33,10 +33,7 @@ class Binding:
 
 
 def resolve(name: str, packages: Mapping[str, str], files: Container[str]) -> Target | None:
-    """The file of a qualified name: its longest prefix that is a module of `files`.
-
-    `packages` maps import names to folders. None when no prefix is a module.
-    """
+    """The file of the longest prefix of a name that is a module of `files`; `packages`: name -> folder."""
     dotted, _, parameter = name.partition(":")
     located = locate(dotted, packages, files)
     if located is None:

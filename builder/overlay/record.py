@@ -53,10 +53,8 @@ Edited = tuple[bytes, list[Problem], list[Record]]
 
 
 class Wrong(Exception):
-    """An edit that cannot be carried out, with the line that shows why (0: the whole file).
-
-    `absent`: only because what it names is not there, which an optional edit may do.
-    """
+    """An edit that cannot be carried out, with the line that shows why (0: the whole file); `absent`: only
+    because what it names is not there, which an optional edit may do."""
 
     def __init__(
         self, code: str, message: str, line: int = 0, hint: str | None = None, absent: bool = False

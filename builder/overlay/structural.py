@@ -36,10 +36,7 @@ def sort(
     files: Mapping[str, object],
     removed: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[dict[str, list[tuple[Edit, Target]]], list[Problem]]:
-    """The edits by their file among `files`, and a problem for each whose file does not exist.
-
-    `removed` maps a removed path to its batch.
-    """
+    """The edits by their file, and a problem for each without one; `removed`: path -> batch."""
     by_file: dict[str, list[tuple[Edit, Target]]] = {}
     problems: list[Problem] = []
     for edit in edits:
@@ -82,10 +79,7 @@ def plan(
     edits: Sequence[tuple[Edit, Target]],
     overlays: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Plan:
-    """The operations that carry out the edits of one file, all found in the tree as it is.
-
-    An edit with a problem gives no operation. Never raises for bad edits.
-    """
+    """The operations of the edits of one file, all for the tree as it is; an edit with a problem has none."""
     journal = Journal(module.path)
     wanted: list[tuple[Edit, Hit]] = []
     for one, target in edits:

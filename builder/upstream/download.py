@@ -64,10 +64,7 @@ PYTHONS = tuple(f"3.{minor}" for minor in range(15, 9, -1))
 
 
 def sdist(project: str, version: str, folder: Path) -> bytes:
-    """The bytes of a release's sdist, downloaded by pip with `folder` (empty) for its work.
-
-    Raises PipError when pip fails, BuildError E003 without pip.
-    """
+    """The bytes of a release's sdist; pip works in `folder` (empty). Raises PipError, BuildError E003."""
     backend = folder / "backend" / "setuptools"
     backend.mkdir(parents=True)
     (backend / "__init__.py").write_text("")
@@ -86,8 +83,7 @@ def sdist(project: str, version: str, folder: Path) -> bytes:
 def wheel(project: str, version: str, folder: Path, platforms: Sequence[str], python: str = "3.12") -> Path:
     """The file of a release's wheel, downloaded by pip into `folder` (empty); nothing of it is run.
 
-    `platforms` are tags of the machine that it is for, in any order. Raises PipError when pip fails,
-    BuildError E003 without pip.
+    `platforms` are tags of the machine that it is for, in any order. Raises PipError, BuildError E003.
     """
     output = _download(project, version, folder, _wheels_for(python, platforms), timeout=WHEEL_TIMEOUT)
     files = sorted((folder / "out").glob("*.whl"))

@@ -93,10 +93,7 @@ def run(
     protocols: str = "none",
     timeout: float | None = None,
 ) -> bytes:
-    """The stdout of `git ARGS`; `timeout` is in seconds.
-
-    Raises GitError when git fails or times out, BuildError E003 without git.
-    """
+    """The stdout of `git ARGS`; `timeout` is in seconds. Raises GitError, and BuildError E003 without git."""
     try:
         done = subprocess.run(
             command(git_dir, args),
@@ -172,10 +169,7 @@ def types(git_dir: Path, ids: Sequence[str]) -> dict[str, str]:
 
 
 def list_tree(git_dir: Path, tree_id: str) -> Tree:
-    """All files below a tree object. Raises GitError unless they hash to the id of the tree.
-
-    Names that are not UTF-8 keep their bytes as surrogates.
-    """
+    """All files below a tree object; names that are not UTF-8 have surrogates. Raises GitError."""
     out = run(git_dir, "ls-tree", "-r", "-z", "--full-tree", tree_id)
     entries: dict[str, Entry] = {}
     for row in out.split(b"\0"):
@@ -220,10 +214,7 @@ class GitBlobs:
 
 
 def read_blobs(git_dir: Path, ids: Sequence[str]) -> dict[str, bytes]:
-    """The bytes of these blobs, checked. Raises GitError for one that is missing, damaged or no blob.
-
-    Ids in path order are fastest: git then finds the members of a delta family one after another.
-    """
+    """The bytes of these blobs, checked; fastest in path order, as deltas lie. Raises GitError."""
     if not ids:
         return {}
     # a second process does not pay off for small reads

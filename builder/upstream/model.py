@@ -16,10 +16,7 @@ class Blobs(Protocol):
     """Reads blobs by id."""
 
     def read(self, ids: Iterable[str]) -> dict[str, bytes]:
-        """The bytes of each blob, every one checked against its id.
-
-        Raises BuildError U001 when one is missing or damaged.
-        """
+        """The bytes of each blob. Raises BuildError U001 when one is missing or does not have its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +42,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseArchive:
-    """The file that a release was imported from.
-
-    `written`: paths of the tree that are not in the file, because the builder wrote them.
-    """
+    """The file that a release was imported from; `written`: paths of the tree that the builder wrote."""
 
     name: str
     sha256: str
@@ -91,10 +85,7 @@ def snapshot(upstream: Upstream, paths: Iterable[str] | None = None) -> Snapshot
 
 
 def deferred(upstream: Upstream) -> Snapshot:
-    """The whole upstream, whose bytes are read when one of its files is asked for.
-
-    Asking then raises BuildError U001 for a blob that cannot be read.
-    """
+    """The whole upstream; its bytes are read on access, which raises BuildError U001 if they cannot be."""
     return Snapshot(upstream.tree, _Deferred(upstream))
 
 

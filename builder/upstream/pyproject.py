@@ -31,10 +31,9 @@ class MetadataError(Exception):
 def write(
     metadata: Message, points: str, tags: Iterable[str], version_file: str | None, license_name: str | None
 ) -> bytes:
-    """The file, as bytes; equal metadata give equal bytes.
+    """The bytes of the file, from METADATA, the text of entry_points.txt and the tags of WHEEL.
 
-    `metadata`: METADATA; `points`: the text of entry_points.txt; `tags`: those of WHEEL; `version_file`: the
-    module that setuptools-scm made, relative to the project. Raises MetadataError.
+    `version_file`: the module that setuptools-scm made, relative to the project. Raises MetadataError.
     """
     import tomlkit
 

@@ -113,11 +113,8 @@ def _places(problem: Problem) -> list[str]:
 
 def clean(text: str) -> str:
     """Text that cannot control a terminal: control and formatting characters are escaped."""
-    return "".join(c if c == "\t" or _harmless(c) else ascii(c)[1:-1] for c in text)
-
-
-def _harmless(character: str) -> bool:
-    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    harmful = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return "".join(ascii(c)[1:-1] if c != "\t" and unicodedata.category(c) in harmful else c for c in text)
 
 
 def _excerpt(mark: Mark, source: str | None, gutter: str, paint: Any) -> list[str]:

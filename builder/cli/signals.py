@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
-    from types import CodeType, FrameType
+    from types import FrameType
 
 #: Seconds after which an interruption that Python swallowed is raised again.
 _AGAIN = 0.01
+_REQUESTS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
 class Ended(KeyboardInterrupt):
@@ -24,7 +25,7 @@ def listen() -> None:
     SIGINT is included: when Python's own KeyboardInterrupt passes through `exec`, as in a dataclass, Python
     kills itself at exit even if the exception was handled.
     """
-    for number in _requests():
+    for number in _REQUESTS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _end)
     sys.unraisablehook = _unraisable
@@ -43,13 +44,9 @@ def request_behind(error: BaseException | None) -> Ended | None:
 
 def ignore_signals() -> None:
     """Ignore these signals while Python shuts down."""
-    for number in (*_requests(), signal.SIGALRM):
+    for number in (*_REQUESTS, signal.SIGALRM):
         if signal.getsignal(number) is not signal.SIG_DFL:
             signal.signal(number, signal.SIG_IGN)
-
-
-def _requests() -> tuple[signal.Signals, ...]:
-    return signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
 def _end(number: int, frame: object) -> None:
@@ -67,20 +64,12 @@ def _unraisable(what: UnraisableHookArgs) -> None:
     number = what.exc_value.args[0]
 
     def again(_: int, frame: FrameType | None) -> None:
-        # on a busy machine the time can be over before this hook is
-        if _is_below(frame, _unraisable.__code__):
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
-        else:
+        while frame is not None and frame.f_code is not _unraisable.__code__:
+            frame = frame.f_back
+        if frame is None:
             _end(number, None)
+        else:  # on a busy machine the time can be over before this hook is
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
 
     signal.signal(signal.SIGALRM, again)
     signal.setitimer(signal.ITIMER_REAL, _AGAIN)
-
-
-def _is_below(frame: FrameType | None, code: CodeType) -> bool:
-    """Whether a frame runs this code, or was called from it."""
-    while frame is not None:
-        if frame.f_code is code:
-            return True
-        frame = frame.f_back
-    return False

@@ -30,7 +30,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
             continue
         if before.snapshot.tree[path].blob == after.snapshot.tree[path].blob:
             continue
-        lost = _unreadable(old, after.snapshot[path], removals) if new.error else _lost(old, new, removals)
+        lost = _lost(old, new, after.snapshot[path], removals)
         if not lost:
             continue
         total = sum(not new.error or d.kind in ("function", "class") for d in old.definitions.values())
@@ -46,30 +46,19 @@ def _prefix(summary: Summary) -> str:
     return f"{summary.module}." if summary.module else f"{summary.path}:"
 
 
-def _lost(old: Summary, new: Summary, removals: Removals) -> dict[str, Definition]:
-    remaining = new.definitions
-    prefix = _prefix(old)
-    imported = {name for name, definition in new.names.items() if definition.kind == "import"}
-    return {
-        name: definition
-        for name, definition in old.definitions.items()
+def _lost(old: Summary, new: Summary, data: bytes, removals: Removals) -> dict[str, Definition]:
+    """The definitions removed unexplained; of a file that does not parse, those without a heading."""
+    if new.error:
+        headings = {heading.decode() for heading in _HEADING.findall(data)}
+        headed = (name for name, one in old.definitions.items() if one.kind in ("function", "class"))
+        names = {name for name in headed if name.rpartition(".")[2] not in headings}
+    else:
         # a definition that became an import of the same name still exists
-        if name not in remaining
-        and name.partition(".")[0] not in imported
-        and removals.symbol(prefix + name) is None
-    }
-
-
-def _unreadable(old: Summary, new: bytes, removals: Removals) -> dict[str, Definition]:
-    """The same by text, for a file that does not parse: classes and functions without a heading."""
-    headings = {heading.decode() for heading in _HEADING.findall(new)}
-    return {
-        name: definition
-        for name, definition in old.definitions.items()
-        if definition.kind in ("function", "class")
-        and name.rpartition(".")[2] not in headings
-        and removals.symbol(_prefix(old) + name) is None
-    }
+        imported = {name for name, definition in new.names.items() if definition.kind == "import"}
+        names = {name for name in old.definitions if name.partition(".")[0] not in imported}
+        names -= set(new.definitions)
+    unexplained = {name for name in names if removals.symbol(_prefix(old) + name) is None}
+    return {name: definition for name, definition in old.definitions.items() if name in unexplained}
 
 
 def _mostly(

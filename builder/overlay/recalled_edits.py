@@ -26,7 +26,7 @@ class _Unrepeatable(Exception):
 def edit_or_recall(
     kind: str, given: tuple[object, ...], edits: Sequence[One], edit: Callable[[Sequence[One]], Edited]
 ) -> Edited:
-    """`edit(edits)`, or its result for equal edits elsewhere; `kind`, `given`: the rest, as in `memo.recall`."""
+    """`edit(edits)`, or its result for equal edits elsewhere; `kind`, `given`: as for `memo.recall`."""
     stated = list({one.mark: one for one in edits}.values())
     numbers = {one.mark: Mark("", number) for number, one in enumerate(stated)}
     numbered = [

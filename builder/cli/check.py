@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from builder.cli import options, output
-from builder.errors import BuildError, Problem
+from builder.errors import BuildError
+
+if TYPE_CHECKING:
+    from builder.manifest.model import Manifest
+    from builder.pipeline.ranges import About
+    from builder.select.rules import Selection
+    from builder.upstream.model import Upstream
 
 
 @click.command("check")
@@ -26,7 +32,10 @@ def command(**shared: Any) -> None:
     rules = sum(len(batch.rules) for batch in manifest.batches)
     edits = sum(len(batch.edits) + len(batch.files) + len(batch.patches) for batch in manifest.batches)
     if shared["upstream"]:
-        problems += _paths(request)
+        from builder.pipeline.ranges import mistakes
+
+        selection, asked, _ = selected(request, options.resolve(request, quiet=True))
+        problems += mistakes(selection.problems, asked)
     if problems:
         raise BuildError(problems)
     batches = len(manifest.batches) - 1
@@ -35,16 +44,16 @@ def command(**shared: Any) -> None:
     output.note(f"{manifest.file}: {batches} batches, {rules:,} path rules and {edits:,} edits are in order")
 
 
-def _paths(request: options.Request) -> list[Problem]:
-    """The problems of the path rules at an upstream, of which only the names are read."""
+def selected(request: options.Request, upstream: Upstream) -> tuple[Selection, Manifest, About]:
+    """What the path rules decide at an upstream, of which only the names are read; the statements that must
+    match there, and what is known of it."""
     from builder.pipeline.prune import partial_paths, require_project
-    from builder.pipeline.ranges import about, excused, mistakes
+    from builder.pipeline.ranges import about, excused
     from builder.select.families import with_paths
     from builder.select.rules import select
 
-    upstream = options.resolve(request, quiet=True)
     require_project(upstream.tree, request.manifest)
     known = about(upstream, request.manifest, request.off)
     within = partial_paths(upstream.tree, request.manifest.upstream.project.folder, known.kind)
     asked = excused(request.manifest, known, within)
-    return mistakes(select(upstream.tree, with_paths(asked, upstream.tree), within=within).problems, asked)
+    return select(upstream.tree, with_paths(asked, upstream.tree), within=within), asked, known

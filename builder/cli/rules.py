@@ -10,15 +10,13 @@ import click
 
 from builder.cli import options, output
 from builder.cli.cache_file import recalled
+from builder.cli.check import selected
 from builder.errors import BuildError
 from builder.pipeline.cut import cut
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.outcome import recalled_cut
-from builder.pipeline.prune import partial_paths, require_project
-from builder.pipeline.ranges import About, about, excused
+from builder.pipeline.ranges import About
 from builder.report import as_dict, ordered
-from builder.select.families import with_paths
-from builder.select.rules import select
 from builder.upstream.model import Upstream, snapshot
 
 
@@ -29,11 +27,7 @@ def command(names: bool, **shared: Any) -> None:
     """List every path rule: verdict, batch, pattern, paths that it matches, paths that it alone decides."""
     request = options.ask(**shared)
     upstream = options.resolve(request)
-    require_project(upstream.tree, request.manifest)
-    known = about(upstream, request.manifest, request.off)
-    within = partial_paths(upstream.tree, request.manifest.upstream.project.folder, known.kind)
-    manifest = with_paths(excused(request.manifest, known, within), upstream.tree)
-    selection = select(upstream.tree, manifest, within=within)
+    selection, _, known = selected(request, upstream)
     families = _families(request, upstream, known) if names else {}
     matches, radius = selection.matches(), selection.radius()
     if output.settings.form == "json":
@@ -50,7 +44,7 @@ def command(names: bool, **shared: Any) -> None:
         ]
         # the problems are in the same document, so that stdout holds only one
         by_batch = {
-            batch: {kind: list(some) for kind, some in one.names.items()} for batch, one in families.items()
+            batch: {k: list(some) for k, some in one.names.items()} for batch, one in families.items()
         }
         problems = [as_dict(p) for p in ordered(selection.problems)]
         output.data({"rules": rows, **({"names": by_batch} if names else {}), "problems": problems})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -30,7 +30,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
     problems += extensions.check(before, after, manifest, removals)
     for project in new:
         upstream = old.get(project.path)
-        problems += _data(project, upstream, before, after, _given_back(project, manifest))
+        problems += _data(project, upstream, before, after, manifest)
         problems += dependencies.check(project, upstream, before, after, manifest)
         if upstream is not None:
             problems += _scripts(project, upstream, before, after)
@@ -69,16 +69,12 @@ def _folders(project: Project, package: str) -> list[str]:
 
 
 def _data(
-    project: Project,
-    upstream: Project | None,
-    before: IndexedTree,
-    after: IndexedTree,
-    given_back: Mapping[str, tuple[str, ...]],
+    project: Project, upstream: Project | None, before: IndexedTree, after: IndexedTree, manifest: Manifest
 ) -> Iterator[Problem]:
     if project.package_data is None:
         return
     matched = packaged(project, after.snapshot)
-    granted = packaged(replace(project, package_data=given_back), after.snapshot)
+    granted = packaged(replace(project, package_data=_given_back(project, manifest)), after.snapshot)
     carried = {p for rows in (*matched.values(), *granted.values()) for p in rows}
     unpacked = [
         path

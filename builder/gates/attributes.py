@@ -59,13 +59,12 @@ class Losses:
 
     def module(self, module: str) -> frozenset[str]:
         """The names that a module lost."""
-        names = self._modules.get(module)
-        if names is None:
+        if module not in self._modules:
             old, new = self.before.index.names(module), self.after.index.names(module)
             summary = self.after.index.modules.get(module)
             # of a file that does not parse nothing is known: that is another gate's finding
-            names = self._modules[module] = frozenset() if summary and summary.error else old - new
-        return names
+            self._modules[module] = frozenset() if summary and summary.error else old - new
+        return self._modules[module]
 
     def is_value(self, origin: Origin) -> bool:
         """Return whether this is neither a module nor a class of the output."""
@@ -134,12 +133,10 @@ class Losses:
 
     def _inherited(self, owner: Origin) -> frozenset[str]:
         """What a class and its bases inside the packages lost."""
-        names = self._classes.get(owner)
-        if names is None:
+        if owner not in self._classes:
             order, _ = self.after.index.lineage(owner)
-            names = frozenset(n for base in order for n in self.lost.get(base, ()))
-            self._classes[owner] = names
-        return names
+            self._classes[owner] = frozenset(n for base in order for n in self.lost.get(base, ()))
+        return self._classes[owner]
 
     @cached_property
     def lost(self) -> dict[Origin, set[str]]:
@@ -294,20 +291,14 @@ def _chain(node: ast.Attribute | ast.expr) -> list[str]:
 
 
 def _problem(path: str, use: Use, losses: Losses, removals: Removals) -> Problem:
-    missing = use.owner.member(use.name)
-    reason = (
-        removals.missing(losses.after, missing)
-        if use.owner.qualname
-        else removals.missing_name(losses.before, losses.after, missing)
-    )
-    index = losses.after.index
-    have = index.own(use.owner) if use.owner.qualname else index.names(use.owner.module)
-    return losses.after.problem(
-        "G004",
-        path,
-        use.line,
-        f"{path}:{use.line}: {use.text} needs {use.name!r}, which {use.owner} no longer has{because(reason)}",
-        reason.mark if reason else None,
-        (None if reason else nearest(use.name, have, cutoff=0.75)) or "edit this use, or keep what it names",
-        f"{use.owner}{because(reason)}" if reason else None,
-    )
+    before, after, missing = losses.before, losses.after, use.owner.member(use.name)
+    if use.owner.qualname:
+        reason, known = removals.missing(after, missing), after.index.own(use.owner)
+    else:
+        reason, known = removals.missing_name(before, after, missing), after.index.names(use.owner.module)
+    why, hint = because(reason), "edit this use, or keep what it names"
+    message = f"{path}:{use.line}: {use.text} needs {use.name!r}, which {use.owner} no longer has{why}"
+    if reason:
+        return after.problem("G004", path, use.line, message, reason.mark, hint, f"{use.owner}{why}")
+    hint = nearest(use.name, known, cutoff=0.75) or hint
+    return after.problem("G004", path, use.line, message, None, hint)

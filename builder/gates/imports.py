@@ -48,11 +48,6 @@ def _problem(
     # a removed name is not a misspelling
     known = index.names(item.module) if item.name else index.modules
     near = None if reason else nearest(item.name or item.module, known, cutoff=0.75)
-    return after.problem(
-        "G002",
-        path,
-        item.line,
-        f"{path}:{item.line}: {text} ({item.how}){because(reason)}",
-        reason.mark if reason else None,
-        near or "drop this import and its uses, or keep what it names",
-    )
+    message = f"{path}:{item.line}: {text} ({item.how}){because(reason)}"
+    hint = near or "drop this import and its uses, or keep what it names"
+    return after.problem("G002", path, item.line, message, reason.mark if reason else None, hint)

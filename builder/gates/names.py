@@ -52,7 +52,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         seen.add(key)
         if item.code == "F811" and _imported_alike(after, key[0], item.symbol):
             continue
-        problems.append(_problem(*key, item.line, before, after, removals))
+        problems.append(_problem(item._replace(path=key[0]), before, after, removals))
     return problems
 
 
@@ -68,21 +68,15 @@ def _imported_alike(after: IndexedTree, path: str, name: str) -> bool:
     return len(imported) == 1 and next(others, None) is None
 
 
-def _problem(
-    path: str,
-    code: str,
-    symbol: str,
-    line: int,
-    before: IndexedTree,
-    after: IndexedTree,
-    removals: Removals,
-) -> Problem:
+def _problem(finding: Finding, before: IndexedTree, after: IndexedTree, removals: Removals) -> Problem:
+    path, line, code, symbol = finding
     old = before.summaries.get(path)
     bound = old.names.get(symbol) if old else None
     if code == "F811":
+        reason, hint = None, None
         text, tail = f"{symbol!r} is defined twice", ", and upstream defines it once"
-        reason = None
     else:
+        hint = "its uses must leave with it, or it must stay"
         text = f"{symbol!r} is listed in __all__ and" if code == "F822" else f"{symbol!r} is used and"
         text += " not defined"
         reason = removals.symbol(f"{old.module}.{symbol}") if old and old.module else None
@@ -91,15 +85,8 @@ def _problem(
             reason = removals.missing(after, source) if source else None
         at = f" (upstream: {bound.kind} in line {bound.line})" if bound else ""
         tail = f"{at}{because(reason)}"
-    return after.problem(
-        "G003",
-        path,
-        line,
-        f"{path}:{line}: {text}{tail}",
-        reason.mark if reason else None,
-        None if code == "F811" else "its uses must leave with it, or it must stay",
-        f"{code} {symbol}{because(reason)}",
-    )
+    message, cause = f"{path}:{line}: {text}{tail}", f"{code} {symbol}{because(reason)}"
+    return after.problem("G003", path, line, message, reason.mark if reason else None, hint, cause)
 
 
 def _recalled(files: Mapping[str, bytes]) -> list[Finding]:

@@ -34,7 +34,7 @@ def command(**shared: Any) -> None:
     if shared["upstream"]:
         from builder.pipeline.ranges import mistakes
 
-        selection, asked, _ = selected(request, options.resolve(request, quiet=True))
+        selection, asked, _ = verdicts(request, options.resolve(request, quiet=True))
         problems += mistakes(selection.problems, asked)
     if problems:
         raise BuildError(problems)
@@ -44,7 +44,7 @@ def command(**shared: Any) -> None:
     output.note(f"{manifest.file}: {batches} batches, {rules:,} path rules and {edits:,} edits are in order")
 
 
-def selected(request: options.Request, upstream: Upstream) -> tuple[Selection, Manifest, About]:
+def verdicts(request: options.Request, upstream: Upstream) -> tuple[Selection, Manifest, About]:
     """What the path rules decide at an upstream, of which only the names are read; the statements that must
     match there, and what is known of it."""
     from builder.pipeline.prune import partial_paths, require_project

@@ -95,10 +95,10 @@ def _lines(described: dict[str, Any], path: Path) -> list[str]:
     if len(largest) > 5:
         rest = sum(r["packed_bytes"] for r in largest[5:])
         lines.append(f"        - and {len(largest) - 5} more, {rest:,} bytes")
+    members, changed, wheel = described["members"]["before"], len(described["changed"]), described["wheel"]
+    share = f"{100 * after / before:.1f}%"
     return [
-        f"removed {len(largest)} of {described['members']['before']} members, "
-        f"changed {len(described['changed'])}",
+        f"removed {len(largest)} of {members} members, changed {changed}",
         *lines,
-        f"wheel   {path}  {after:,} bytes ({100 * after / before:.1f}%)  "
-        f"sha256 {described['wheel']['sha256']}",
+        f"wheel   {path}  {after:,} bytes ({share})  sha256 {wheel['sha256']}",
     ]

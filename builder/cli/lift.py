@@ -93,8 +93,7 @@ def command(
     else:
         click.echo(report.terminal(result), nl=False)
         output.note(f"all of it: {folder.relative_to(request.root) / folders.REPORT}")
-    status = report.exit_status(result)
-    if status:
+    if status := report.exit_status(result):
         sys.exit(status)
 
 

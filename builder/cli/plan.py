@@ -91,12 +91,10 @@ def _print_condition(out: Path, previous: Previous, difference: Changes, pending
 
 def _as_table(figures: Figures, paths: bool) -> None:
     click.echo(f"{'batch':<24}{'removed':>9}{'edited':>8}{'added':>7}{'lines less':>11}")
-    for batch in figures.batches:
-        if batch.files_removed or batch.files_edited or batch.files_added:
-            click.echo(
-                f"{batch.id:<24}{batch.files_removed:>9,}{batch.files_edited:>8,}{batch.files_added:>7,}"
-                f"{batch.lines:>11,}"
-            )
+    for one in figures.batches:
+        removed, edited, added = one.files_removed, one.files_edited, one.files_added
+        if removed or edited or added:
+            click.echo(f"{one.id:<24}{removed:>9,}{edited:>8,}{added:>7,}{one.lines:>11,}")
     click.echo("  ".join(f"{name} {number:,}" for name, number in verdict_counts(figures.rows).items()))
     for name in (*EXTENSIONS, CODE):
         side = figures.lines[name]

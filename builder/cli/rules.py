@@ -10,7 +10,7 @@ import click
 
 from builder.cli import options, output
 from builder.cli.cache_file import recalled
-from builder.cli.check import selected
+from builder.cli.check import verdicts
 from builder.errors import BuildError
 from builder.pipeline.cut import cut
 from builder.pipeline.expand_families import FamilyMatches
@@ -27,7 +27,7 @@ def command(names: bool, **shared: Any) -> None:
     """List every path rule: verdict, batch, pattern, paths that it matches, paths that it alone decides."""
     request = options.ask(**shared)
     upstream = options.resolve(request)
-    selection, _, known = selected(request, upstream)
+    selection, _, known = verdicts(request, upstream)
     families = _families(request, upstream, known) if names else {}
     matches, radius = selection.matches(), selection.radius()
     if output.settings.form == "json":

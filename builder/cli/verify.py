@@ -39,10 +39,7 @@ _SHOWN = 12  # lines of a failed check, for people
     help="Upstream's tree in a folder, instead of looking for the commit that build.json names.",
 )  # fmt: skip
 @click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=lambda: os.cpu_count() or 1,
-    help="Number of parallel processes.",
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Number of parallel processes."
 )
 @click.option("--interpreter", default=sys.executable, metavar="FILE", help="Python 3.11 or newer.")
 @options.path_option("--work", metavar="DIR", help="Keep logs and answers in this folder.")
@@ -96,14 +93,9 @@ def command(
     cache = (request.cache or default_cache()).absolute() / "verification"
     upstream = _upstream(request, built, upstream_tree, cache)
     ours = subjects.ours(out)
-    plan = run.Plan(
-        checks or tuple(name for name in run.CHECKS if name not in run.SLOW),
-        matrix.chosen(only, quick),
-        servers.chosen(only),
-        cache=cache,
-        python=interpreter,
-        **harness_options,
-    )
+    checks = checks or tuple(name for name in run.CHECKS if name not in run.SLOW)
+    chosen = matrix.chosen(only, quick), servers.chosen(only)
+    plan = run.Plan(checks, *chosen, cache=cache, python=interpreter, **harness_options)
     output.stage("verifying")
     results, harness, executed = run.run(plan, built, upstream, ours, _tell)
     left_out = run.left_out(plan)

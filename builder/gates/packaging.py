@@ -46,7 +46,7 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
-def packaged(project: Project, snapshot: Snapshot) -> dict[str, list[str]]:
+def package_files(project: Project, snapshot: Snapshot) -> dict[str, list[str]]:
     """package-data pattern (`package: glob`) -> the files of the tree that it matches."""
     matched_files: dict[str, list[str]] = {}
     for package, globs in (project.package_data or {}).items():
@@ -73,8 +73,8 @@ def _data(
 ) -> Iterator[Problem]:
     if project.package_data is None:
         return
-    matched = packaged(project, after.snapshot)
-    granted = packaged(replace(project, package_data=_given_back(project, manifest)), after.snapshot)
+    matched = package_files(project, after.snapshot)
+    granted = package_files(replace(project, package_data=_given_back(project, manifest)), after.snapshot)
     carried = {p for rows in (*matched.values(), *granted.values()) for p in rows}
     unpacked = [
         path
@@ -86,7 +86,7 @@ def _data(
         message = f"{path} is used at run time, and no package-data pattern of {project.path} packs it"
         hint = f"add a pattern for *{path[path.rindex('.') :]} in {path.rpartition('/')[0]}"
         yield Problem("G008", message, upstream=Mark(project.path), hint=hint)
-    old = packaged(upstream, before.snapshot) if upstream else {}
+    old = package_files(upstream, before.snapshot) if upstream else {}
     # files whose names are built at run time are named nowhere, but upstream packs them
     for path in sorted({p for rows in old.values() for p in rows} - carried):
         if path in after.snapshot:

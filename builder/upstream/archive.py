@@ -49,7 +49,7 @@ class ArchiveError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ReleaseTree:
     tree: Tree
     contents: Mapping[str, bytes]  # blob id -> bytes
     commit: str
@@ -59,7 +59,7 @@ class Imported:
 Files = Mapping[str, tuple[str, bytes]]
 
 
-def read(data: bytes, project: Project, version: str, sha256: str) -> Imported:
+def read(data: bytes, project: Project, version: str, sha256: str) -> ReleaseTree:
     """An sdist as a tree with blobs, and the commit id computed for it. Raises ArchiveError."""
     members = _members(_unpack(data), project.name, version)
     generated = _generated(members)
@@ -68,10 +68,10 @@ def read(data: bytes, project: Project, version: str, sha256: str) -> Imported:
         for path, member in members.items()
         if path not in generated
     }
-    return imported(files, project.name, version, sha256, "source distribution")
+    return release_tree(files, project.name, version, sha256, "source distribution")
 
 
-def imported(files: Files, project: str, version: str, sha256: str, form: str) -> Imported:
+def release_tree(files: Files, project: str, version: str, sha256: str, form: str) -> ReleaseTree:
     """The files of a release as a tree. `form`: what the archive with this digest is."""
     blobs = {path: blob_id(data) for path, (_, data) in files.items()}
     tree = Tree({path: Entry(mode, blobs[path]) for path, (mode, _) in files.items()})
@@ -81,7 +81,7 @@ def imported(files: Files, project: str, version: str, sha256: str, form: str) -
     message = f"{project} {version}\n\nThe {form} with sha256 {sha256}.\n"
     body = f"tree {tree.id}\nauthor {stamp}\ncommitter {stamp}\n\n{message}".encode()
     commit = hashlib.sha1(b"commit %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
-    return Imported(tree, contents, commit)
+    return ReleaseTree(tree, contents, commit)
 
 
 def clashes(paths: Collection[str]) -> list[str]:

@@ -38,22 +38,19 @@ def write(
     import tomlkit
 
     required, extras = _requirements(metadata)
-    project: dict[str, Any] = {"name": metadata["Name"], "dynamic": ["version"]}
-    for key, header in (("description", "Summary"), ("requires-python", "Requires-Python")):
-        if metadata[header]:
-            project[key] = str(metadata[header])
-    if metadata.get_payload():
-        project["readme"] = "README.md"
-    if license_name:
-        project["license"] = {"file": license_name}
-    if metadata.get_all("Classifier"):
-        project["classifiers"] = metadata.get_all("Classifier")
-    project["dependencies"] = required
-    if extras:
-        project["optional-dependencies"] = extras
     urls = [url.partition(", ") for url in metadata.get_all("Project-URL", [])]
-    if urls:
-        project["urls"] = {label: url for label, _, url in urls}
+    optional: dict[str, Any] = {
+        "description": metadata["Summary"] and str(metadata["Summary"]),
+        "requires-python": metadata["Requires-Python"] and str(metadata["Requires-Python"]),
+        "readme": metadata.get_payload() and "README.md",
+        "license": license_name and {"file": license_name},
+        "classifiers": metadata.get_all("Classifier"),
+        "dependencies": required,
+        "optional-dependencies": extras,
+        "urls": {label: url for label, _, url in urls},
+    }
+    project = {"name": metadata["Name"], "dynamic": ["version"]}
+    project |= {key: value for key, value in optional.items() if value or key == "dependencies"}
     project |= _entry_points(points)
     build = ["setuptools>=61.0", *(["setuptools-scm>=8.0"] if version_file else []), "wheel"]
     tool: dict[str, Any] = {

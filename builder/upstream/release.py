@@ -25,7 +25,7 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
     name, version, form, sha256 = where.project.name, wanted.value, file.form, file.sha256
     try:
         read = wheel.read if form == "wheel" else archive.read
-        imported = read(file.data, where.project, version, sha256)
+        release = read(file.data, where.project, version, sha256)
     except archive.ArchiveError as error:
         raise BuildError(
             Problem("U001", f"The {form} of {name} {version} cannot be used: {reason}.", wanted.mark)
@@ -38,12 +38,12 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
         kept, listed = ReleaseArchive(f"{name}-{version}.tar.gz", sha256), ""
     return Upstream(
         spec=wanted.spec,
-        commit=imported.commit,
-        tree=imported.tree,
+        commit=release.commit,
+        tree=release.tree,
         origin=f"release {version} {file.place}{listed}, sha256 {sha256} ({pinned})",
         time=archive.SDIST_TIME,
         version=version,
-        blobs=MemoryBlobs(imported.contents),
+        blobs=MemoryBlobs(release.contents),
         version_origin=f"release {version}",
         kind=form,
         archive=kept,

@@ -195,13 +195,13 @@ def test_globs_are_read_as_setuptools_reads_them() -> None:
     deep = "python/pkg/configs/a/b/two.json"
     tree = snapshot({**FILES, deep: "{}"})
     (project,) = projects(tree, PACKAGES)
-    rows = packaging.packaged(project, tree)
+    rows = packaging.package_files(project, tree)
     assert rows["pkg: configs/*/*.json"] == ["python/pkg/configs/a/one.json"]
     wide = snapshot(
         {**FILES, deep: "{}", "python/pyproject.toml": PYPROJECT.replace("*/*.json", "**/*.json")}
     )
     (project,) = projects(wide, PACKAGES)
-    assert len(packaging.packaged(project, wide)["pkg: configs/**/*.json"]) == 2
+    assert len(packaging.package_files(project, wide)["pkg: configs/**/*.json"]) == 2
 
 
 def test_a_project_without_setuptools_decides_its_own_data() -> None:

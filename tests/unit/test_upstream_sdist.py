@@ -89,7 +89,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def read(data: bytes) -> archive.Imported:
+def read(data: bytes) -> archive.ReleaseTree:
     return archive.read(data, PROJECT, "1.0", digest(data))
 
 

@@ -101,7 +101,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def read(data: bytes) -> archive.Imported:
+def read(data: bytes) -> archive.ReleaseTree:
     return wheel.read(data, PROJECT, "1.0", digest(data))
 
 
@@ -111,7 +111,7 @@ def refusal(data: bytes) -> str:
     return "; ".join(error.value.reasons)
 
 
-def text_of(imported: archive.Imported, path: str) -> str:
+def text_of(imported: archive.ReleaseTree, path: str) -> str:
     return imported.contents[imported.tree[path].blob].decode()
 
 
@@ -271,13 +271,13 @@ def test_a_compiled_file_without_a_stated_platform_stops_the_wheel() -> None:
         build_wheel(tree, "1.0+x", None, project=PROJECT)
 
 
-def snapshot_of(imported: archive.Imported):  # type: ignore[no-untyped-def]
+def snapshot_of(imported: archive.ReleaseTree):  # type: ignore[no-untyped-def]
     from builder.tree import Snapshot
 
     return Snapshot(imported.tree, imported.contents)
 
 
-def table_of(imported: archive.Imported) -> dict[str, object]:
+def table_of(imported: archive.ReleaseTree) -> dict[str, object]:
     return parse(text_of(imported, PROJECT.pyproject)).unwrap()
 
 

@@ -10,11 +10,14 @@ from builder.manifest.paths import path_fault
 
 _HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: .*)?\r?\Z")
 _MODE = re.compile(rb"(old mode|new mode|new file mode|deleted file mode) (.*)", re.DOTALL)
-#: The beginning of a line that is no part of a hunk -> why the patch is refused.
-_REFUSED = {
+#: The beginning of a line below a header of git -> why the patch is refused.
+_REFUSED_OF_GIT = {
     rb"(?:rename|copy|similarity|dissimilarity) ": "renames and copies are not supported; "
     "write the patch with --no-renames",
     rb"GIT binary patch|Binary files ": "binary patches are not supported; use a whole-file overlay",
+}
+#: The same for any line that is no part of a hunk.
+_REFUSED = {
     rb"\+\+\+ |@@": "a hunk without the name of its file",
     rb"\d+(?:,\d+)?[acd]\d*\Z": "it is an ed script or a normal diff; only unified diffs are applied",
 }
@@ -91,7 +94,8 @@ def read(source: bytes) -> list[FilePatch]:
             part.modes[mode[1].decode()] = mode[2].decode()
             part.new, part.deleted = "new file mode" in part.modes, "deleted file mode" in part.modes
         else:  # another header of git, or prose
-            for pattern, why in _REFUSED.items():
+            below_header = part is not None and not part.headed
+            for pattern, why in (_REFUSED | _REFUSED_OF_GIT if below_header else _REFUSED).items():
                 if re.match(pattern, line):
                     raise Broken(why, at)
     if not parts:

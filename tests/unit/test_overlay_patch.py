@@ -226,6 +226,11 @@ def test_what_is_not_a_plain_unified_diff_is_refused(source: str, word: str) -> 
     assert word in refused(source.encode())
 
 
+def test_prose_around_the_files_may_say_anything() -> None:
+    source = b"rename from a\nBinary files differ\n" + hunk(GOOD) + b"-- \n2.39.5\ncopy to b\n"
+    assert run(source).files == run(hunk(GOOD)).files != {}
+
+
 def test_one_file_twice_is_refused() -> None:
     assert "twice" in refused(hunk(GOOD) + hunk(GOOD))
 

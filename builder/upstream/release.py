@@ -33,9 +33,9 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
         ) from None
     pinned = "as pinned" if wanted.sha256 else "not pinned in the manifest"
     if form == "wheel":
-        kept, listed = ReleaseArchive(file.name, sha256, (where.project.pyproject,)), f", {file.name}"
+        source, listed = ReleaseArchive(file.name, sha256, (where.project.pyproject,)), f", {file.name}"
     else:
-        kept, listed = ReleaseArchive(f"{name}-{version}.tar.gz", sha256), ""
+        source, listed = ReleaseArchive(f"{name}-{version}.tar.gz", sha256), ""
     return Upstream(
         spec=wanted.spec,
         commit=release.commit,
@@ -46,7 +46,7 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
         blobs=MemoryBlobs(release.contents),
         version_origin=f"release {version}",
         kind=form,
-        archive=kept,
+        archive=source,
     )
 
 
@@ -80,15 +80,15 @@ def _find(wanted: Wanted, where: Sources) -> ReleaseFile:
     name = where.project.name
     forms: tuple[Form, ...] = (wanted.form,) if wanted.form else ("sdist", "wheel")
     tried: list[str] = []
-    if kept_file := release_cache.find(name, wanted, forms, where.cache, tried):
-        return kept_file
+    if file := release_cache.find(name, wanted, forms, where.cache, tried):
+        return file
     if where.offline:
         raise _unavailable(wanted, where, [*tried, "package index: skipped (offline)"])
     misses: list[download.PipError] = []
     with cache.writing(where.cache) as folder:
         # another builder may have downloaded it while we waited for the lock
-        if kept_file := release_cache.find(name, wanted, forms, folder, []):
-            return kept_file
+        if file := release_cache.find(name, wanted, forms, folder, []):
+            return file
         for form in forms:
             try:
                 return _download(name, wanted, form, folder)

@@ -73,7 +73,7 @@ EXAMPLES: dict[str, Example] = {
         "symbols: [acme.layers.awk.AwkConfig]",
     ),
     "R009": Example("pure: [acme.server.reprot]", "pure: [acme.server.report]"),
-    "R010": Example("return __import__(text.strip())", "return text.strip()", "overlays/parser/parser.py"),
+    "R010": Example('return __import__("json" + text)', "return text.strip()", "overlays/parser/parser.py"),
     "R011": Example(
         "pure: [{name: acme.server.report, until: 1.0.0}]  # seed is 1.2.3", "pure: [acme.server.report]"
     ),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from builder.graph.callers import Callers
 from builder.graph.modules import (
     Definition,
     DefinitionKind,
@@ -23,6 +24,8 @@ from builder.source.parse import parse
 
 _CATCHES = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _IMPORTERS = {"import_module", "__import__", "iter_modules", "walk_packages"}
+#: Those of them that get the name of the module.
+_BY_NAME = {"import_module", "__import__"}
 _IMPORTER_TEXTS = tuple(name.encode() for name in sorted(_IMPORTERS))
 _GLOBALS_WRITTEN = re.compile(
     rb"globals\(\)\s*(?:\[[^\]\n]*\]\s*=[^=]|\.update\b|\.setdefault\b)|sys\.modules\[__name__\]\s*="
@@ -238,9 +241,12 @@ def _dynamic(tree: ast.Module, module: str, parent: str) -> Iterator[Dynamic]:
     values = _values(tree) if module else {}
     if module:
         values |= {"__name__": (module,), "__package__": (parent,)}
+    callers = Callers(tree)
     for node in nodes(tree):
         if isinstance(node, ast.Call) and last_name(node.func) in _IMPORTERS:
             for argument in _texts(node.args[0], values) if node.args else (None,):
+                if argument is None and last_name(node.func) in _BY_NAME and callers.name(node):
+                    continue
                 if argument and argument.startswith("."):
                     argument = absolute(argument, parent)
                 yield Dynamic(node.lineno, last_name(node.func), argument)

@@ -75,7 +75,7 @@ def _lines(
         yield f"  # Its {seen.flags} flags are those of the distribution; other parsers are tools'."
         yield f"  command_line: {seen.parser}"
     if seen.dynamic:
-        yield "  # These import by value. Name what each loads (`user_code` for modules of a caller's):"
+        yield "  # These put names together. Say what each loads (`user_code`: nothing of the packages):"
         yield "  # as long as one may load any module, none leaves for want of an import."
         yield "  dynamic:"
         for module, how in seen.dynamic:

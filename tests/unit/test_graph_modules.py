@@ -180,6 +180,33 @@ def test_dynamic_imports_keep_what_is_constant() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("body", "given"),
+    [
+        ("    import_module(name)\n", True),
+        ("    import_module(self.spec.module)\n", True),
+        ("    module, _, rest = name.rpartition('.')\n    import_module(module)\n", True),
+        ("    *first, last = name.split('.')\n    import_module('.'.join(first))\n", True),
+        ("    for one in TABLE.values():\n        import_module(one)\n", True),
+        ("    import_module(os.environ.get('X'))\n", True),
+        ("    name = name or 'pkg.a'\n    import_module(name)\n", True),
+        ("    import_module('pkg' + name)\n", False),
+        ("    name = prefix(name)\n    import_module(name)\n", False),
+        ("    name += '.a'\n    import_module(name)\n", False),
+        ("    for one in listdir(name):\n        import_module(one)\n", False),
+        ("    for one in iter_modules(name):\n        import_module(one)\n", False),
+        ("    with names() as one:\n        import_module(one)\n", False),
+        ("    import_module(elsewhere)\n", False),
+    ],
+)
+def test_the_name_of_a_module_that_a_caller_or_a_table_gives_is_spelled_out_there(
+    body: str, given: bool
+) -> None:
+    table = "TABLE = {'a': 'pkg.a'}\n"
+    found = scan(f"{table}def f(self, name):\n{body}").dynamic
+    assert any(one.call == "import_module" for one in found) is not given
+
+
 def test_a_dynamic_import_below_the_own_name_has_that_name() -> None:
     found = scan("import_module(f'{__name__}.a')\nimport_module(f'{__package__}.{x}')\n")
     assert [d.argument for d in found.dynamic] == ["pkg.sub.mod.a", "pkg.sub.*"]

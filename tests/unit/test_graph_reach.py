@@ -115,7 +115,7 @@ FILES = {
     "t.py": "",
     "plug/one.py": "",
     "plug/two.py": "",
-    "reg.py": "import importlib\ndef load(n):\n    importlib.import_module(n)\n",
+    "reg.py": "import importlib\ndef load(n):\n    importlib.import_module(x + n)\n",
     "alone.py": "",
 }
 

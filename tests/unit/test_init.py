@@ -187,7 +187,7 @@ def test_the_survey_finds_registries_imports_by_value_and_the_main_parser() -> N
     files = {
         "pkg/__init__.py": "",
         "pkg/table.py": f"{table}\n\nTABLE = {{{rows}}}\n",
-        "pkg/load.py": "import importlib\n\n\ndef load(name):\n    return importlib.import_module(name)\n",
+        "pkg/load.py": "import importlib\n\n\ndef load(n):\n    return importlib.import_module(x + n)\n",
         "pkg/args.py": parser + 'p.add_argument("--a")\np.add_argument("--b")\n',
         "pkg/tool.py": parser + 'p.add_argument("--c")\n',
     }
@@ -199,7 +199,7 @@ def test_the_survey_finds_registries_imports_by_value_and_the_main_parser() -> N
 
 ODD = {
     "pyproject.toml": '[project]\nname = "pkg"\n',
-    "src/pkg/__init__.py": "import importlib\n\n\ndef load(n):\n    return importlib.import_module(n)\n",
+    "src/pkg/__init__.py": "import importlib\n\n\ndef load(n):\n    return importlib.import_module(x + n)\n",
     "src/pkg/data/x.json": "{}\n",
     "src/other.txt": "",
     "a b/[c]*?.md": "",

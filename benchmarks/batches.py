@@ -31,10 +31,11 @@ from builder.manifest.load import load_default
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, stated
 from builder.manifest.switches import off_with, switch_off
+from builder.pipeline.cut import cut
 from builder.pipeline.lockfile import known
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
-from builder.pipeline.verify import cut_without_broken_files, verify
+from builder.pipeline.verify import verify
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
@@ -74,7 +75,7 @@ class Pin:
         asked = replace(asked, roots=replace(asked.roots, models=(*asked.roots.models, *models)))
         try:
             said = about(self.upstream, self.manifest, off)
-            done = cut_without_broken_files(self.files, asked, recall=self.recall, about=said)
+            done = cut(self.files, asked, recall=self.recall, about=said)
             verify(done, asked)
         except BuildError as error:
             return Switched(off, 0, Counter(p.code for p in _all(error.problems))), error.problems

@@ -15,10 +15,10 @@ from builder.lift import returned
 from builder.pipeline import lockfile
 from builder.pipeline import outcome as outcomes
 from builder.pipeline.answers.answer import plural
-from builder.pipeline.cut import Cut
+from builder.pipeline.cut import Cut, cut
 from builder.pipeline.outcome import Outcome, Rejected
 from builder.pipeline.ranges import about
-from builder.pipeline.verify import cut_without_broken_files, verify
+from builder.pipeline.verify import verify
 from builder.tree import Snapshot
 from builder.upstream.cache import default_cache
 from builder.upstream.model import snapshot
@@ -35,7 +35,7 @@ def cut_upstream(request: Request, upstream: Upstream) -> Cut:
     """Cut an upstream, using nothing of earlier builds. Raises BuildError."""
     output.stage("cutting")
     known = about(upstream, request.manifest, request.off)
-    done = cut_without_broken_files(snapshot(upstream), request.manifest, about=known)
+    done = cut(snapshot(upstream), request.manifest, about=known)
     _tell(done)
     return done
 

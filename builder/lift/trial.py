@@ -19,12 +19,12 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule, WholeFile, changed
 from builder.overlay.files import place
 from builder.pipeline.comparison import staying_python
-from builder.pipeline.cut import Cut
+from builder.pipeline.cut import Cut, cut
 from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
 from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.run import Recalled
-from builder.pipeline.verify import cut_without_broken_files, output_world, problems
+from builder.pipeline.verify import output_world, problems
 from builder.select.families import with_paths
 from builder.select.rules import Selection, holds_path
 from builder.tree import Snapshot
@@ -103,7 +103,7 @@ def trial(
     done: Cut | None = None
     after: IndexedTree | None = None
     try:
-        done = cut_without_broken_files(upstream, relaxed, collected.extend, recall, about)
+        done = cut(upstream, relaxed, collected.extend, recall, about)
         gc.collect()
         after = output_world(done, relaxed)
         collected += problems(done, after)

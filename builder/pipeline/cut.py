@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 
 from builder import progress
 from builder.analysis.indexed_tree import IndexedTree
@@ -26,15 +25,15 @@ from builder.pipeline.expand import expand
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import overlay
-from builder.pipeline.places import true_places
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune, require_project
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes, unmatched
-from builder.pipeline.reduce import Setting, reduce, specialize_once
+from builder.pipeline.reduce import Setting, reduce
 from builder.pipeline.requirements import decide_requirements
 from builder.pipeline.run import Recalled, Run, Stop, raise_problems
 from builder.pipeline.unneeded_modules import blamed
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
+from builder.pipeline.verify import broken_files, true_places
 from builder.select.families import with_paths
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.results import Specialized
@@ -71,25 +70,35 @@ class Cut:
 def cut(
     upstream: Snapshot,
     manifest: Manifest,
-    stop: Stop | None = None,
+    stop: Stop = raise_problems,
     recall: Recalled | None = None,
     about: About = UNKNOWN,
-    leaving: Mapping[str, Rule] = MappingProxyType({}),
 ) -> Cut:
     """Take upstream through all stages between its tree and the output's.
 
     `recall`: what earlier cuts found out about the same files; what this one finds out is added. `about`:
     what is known of upstream besides its files; it decides what is a mistake, and nothing of the output.
-    `leaving`: paths outside the packages that leave though a rule keeps them, and why.
-    Raises BuildError with all problems of the first stage that has any; with `stop` they are handed to it
-    instead, stage by stage, and the cut goes on with what it has.
+    Raises BuildError with all problems of the first stage that has any; with another `stop` they are handed
+    to it, stage by stage, and the cut goes on with what it has.
     """
     require_project(upstream, manifest)
     within = partial_paths(upstream, manifest.upstream.project.folder, about.kind)
+    run = Run(upstream, within, stop, recall)
+    leaving: dict[str, Rule] = {}
+    while True:
+        done = _cut(run, manifest, about, leaving)
+        # what a batch that is off gives back may use what is gone; the cut starts again without it
+        broken = broken_files(done)
+        if not broken:
+            return done
+        leaving |= broken
+
+
+def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]) -> Cut:
+    """One cut; `leaving`: paths outside the packages that leave though a rule keeps them, and why."""
+    upstream = run.upstream
     withdrawn: dict[str, str] = {}
     while True:
-        run = Run(upstream, about, within, stop or raise_problems, recall)
-
         # select: what the rules say of each path
         asked = with_paths(excused(manifest, about, run.within), upstream.tree)
         selection = chosen(upstream, asked, run.within)
@@ -140,7 +149,9 @@ def cut(
     left = summaries(gone, asked.packages, run.summaries)
     everything = {**staying, **compared.removed, **left}
     before = IndexedTree(upstream, asked.packages, partial(dict, everything))
-    decided = blamed(reduced.pruned, before.index, expanded)
+    # the problems of the selection that remain are excused, and quote lines of the manifest
+    selection = replace(reduced.pruned.selection, problems=())
+    decided = blamed(replace(reduced.pruned, selection=selection), before.index, expanded)
     removals = index_removals(expanded, decided.removed, reduced.specialized.lost)
     differences = compare(offering, compared.surface, output, expanded, removals)
     return Cut(
@@ -164,13 +175,3 @@ def cut(
         families=families,
         summaries=reduced.summaries,
     )
-
-
-def again(done: Cut, manifest: Manifest) -> Snapshot:
-    """The output, specialized and kept in step once more; whatever it can still change is a defect.
-
-    The hand-made edits are not repeated: what they name is gone.
-    """
-    setting = Setting(done.upstream, manifest, done.facts, done.ours, done.opaque)
-    specialized, followed = specialize_once(done.output, done.decided, setting)
-    return done.output.replace({**specialized.files, **followed.files})

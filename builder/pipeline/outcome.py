@@ -19,14 +19,14 @@ from builder.graph.modules import Summary, summaries
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.pipeline.comparison import staying_python
-from builder.pipeline.cut import Cut
+from builder.pipeline.cut import Cut, cut
 from builder.pipeline.graph_answers import GraphAnswers, graph_answers
 from builder.pipeline.measure import Figures, Measured
 from builder.pipeline.packing import Packing
 from builder.pipeline.prune import Pruned, python_modules
 from builder.pipeline.ranges import About
 from builder.pipeline.run import Recalled, digest_of
-from builder.pipeline.verify import cut_without_broken_files, output_world, verify
+from builder.pipeline.verify import output_world, verify
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream, deferred, snapshot
 
@@ -216,17 +216,10 @@ def _cut(
     upstream: Snapshot, manifest: Manifest, about: About, recall: Recalled | None, twice: bool = False
 ) -> tuple[Cut, IndexedTree]:
     progress.stage("cutting")
-    done = _settled(cut_without_broken_files(upstream, manifest, about=about, recall=recall))
+    done = cut(upstream, manifest, about=about, recall=recall)
     progress.summary(f"{len(done.output):,} files in {done.specialized.rounds} rounds")
     progress.stage("verifying")
     try:
         return done, verify(done, manifest, twice=twice)
     except BuildError as error:
         raise Rejected(error.problems, done.output) from None
-
-
-def _settled(done: Cut) -> Cut:
-    """The cut without the problems of its rules: those that remain are excused, and their sentences quote
-    lines of the manifest."""
-    selection = replace(done.decided.selection, problems=())
-    return replace(done, decided=replace(done.decided, selection=selection))

@@ -11,7 +11,6 @@ from typing import Any
 from builder.errors import BuildError, Mark, Problem
 from builder.graph.modules import Summary, known_of
 from builder.memo import Shelf, Store
-from builder.pipeline.ranges import About
 from builder.specialize.fold_cache import FoldRecord
 from builder.specialize.program import NO_MEMO, Memo
 from builder.specialize.text_index import content_answers
@@ -50,14 +49,13 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One cut: the upstream tree, and what is known of it besides its files.
+    """One cut: the upstream tree, and what all stages share.
 
     `within`: the only folders that a partial upstream holds; `stop`: takes the problems of each stage;
     `recalled`: None where nothing may be remembered.
     """
 
     upstream: Snapshot
-    about: About
     within: tuple[str, ...]
     stop: Stop
     recalled: Recalled | None

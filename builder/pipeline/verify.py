@@ -1,31 +1,46 @@
-"""Every static gate on a cut, before anything is written; the files of the cut that only a gate can reject.
+"""Every static gate on a cut, before anything is written, with each finding at the place that a person knows.
 
-Such a file is what a batch that is off gives back outside the packages: a program of its own (a benchmark, an
-example, a test). Nothing that is delivered imports it, and no edit keeps it in step. One about something that
-another batch removes cannot run, and leaves again.
+Gates read the output, but a person has upstream's files and our overlays. A line that upstream has gets
+upstream's number. One that only the output has is shown as the output's. One of our own files is shown in its
+overlay, with the statement of the manifest that brings it in.
 """
 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from builder.analysis.indexed_tree import IndexedTree
-from builder.errors import BuildError, Problem
+from builder.errors import BuildError, Mark, Problem
 from builder.gates.registry import Evidence, check
 from builder.graph.modules import Summary, known_of, summaries
 from builder.graph.reach import undeclared, unmatched
 from builder.manifest.model import Manifest
-from builder.manifest.statements import BASE, Rule
-from builder.pipeline.cut import Cut, again, cut
-from builder.pipeline.places import true_places
-from builder.pipeline.ranges import UNKNOWN, About, kept_to
-from builder.pipeline.run import Recalled, Stop
+from builder.manifest.statements import BASE, Batch, Rule
+from builder.overlay.record import Record
+from builder.pipeline.ranges import kept_to
+from builder.pipeline.reduce import Setting, specialize_once
 from builder.pipeline.starts import edges_of
+from builder.source.textdiff import runs
 from builder.tree import Snapshot
 
+if TYPE_CHECKING:
+    from builder.pipeline.cut import Cut
+
 BROKEN = "it uses what is gone"
+#: Gates whose places are in the output; the others state upstream's.
+_OF_THE_OUTPUT = frozenset(["G001", "G002", "G003", "G004", "G007", "G008", "G011", "R010"])
+
+
+def verify(done: Cut, manifest: Manifest, twice: bool = False) -> IndexedTree:
+    """The indexed output. Raises BuildError with every finding of every gate."""
+    after = output_world(done, manifest)
+    found = problems(done, after, twice)
+    if found:
+        raise BuildError(found)
+    return after
 
 
 def output_world(done: Cut, manifest: Manifest) -> IndexedTree:
@@ -73,29 +88,13 @@ def _dynamic_imports(done: Cut, after: IndexedTree, manifest: Manifest) -> list[
     ]
 
 
-def cut_without_broken_files(
-    upstream: Snapshot,
-    manifest: Manifest,
-    stop: Stop | None = None,
-    recall: Recalled | None = None,
-    about: About = UNKNOWN,
-) -> Cut:
-    """Cut upstream, and again without the files given back in which a gate finds something, until none is.
-
-    Raises BuildError as `cut` does.
-    """
-    leaving: dict[str, Rule] = {}
-    while True:
-        done = cut(upstream, manifest, stop, recall, about, leaving)
-        more = _broken(done)
-        if not more:
-            return done
-        leaving |= more
-
-
-def _broken(done: Cut) -> Mapping[str, Rule]:
+def broken_files(done: Cut) -> Mapping[str, Rule]:
     """The files given back outside the packages in which a gate finds something, each with the rule by
-    which it leaves."""
+    which it leaves.
+
+    A batch that is off gives back programs of their own: benchmarks, examples, tests. Nothing that is
+    delivered imports one, and no edit keeps it in step, so one about what another batch removes cannot run.
+    """
     back = {rule.mark: rule for rule in done.manifest.given_back}
     folders = tuple(f"{folder.rstrip('/')}/" for folder in done.manifest.packages.values())
     given = {
@@ -113,10 +112,100 @@ def _broken(done: Cut) -> Mapping[str, Rule]:
     return leaving
 
 
-def verify(done: Cut, manifest: Manifest, twice: bool = False) -> IndexedTree:
-    """The indexed output. Raises BuildError with every finding of every gate."""
-    after = output_world(done, manifest)
-    found = problems(done, after, twice)
-    if found:
-        raise BuildError(found)
-    return after
+def again(done: Cut, manifest: Manifest) -> Snapshot:
+    """The output, specialized and kept in step once more; whatever it can still change is a defect.
+
+    The hand-made edits are not repeated: what they name is gone.
+    """
+    setting = Setting(done.upstream, manifest, done.facts, done.ours, done.opaque)
+    specialized, followed = specialize_once(done.output, done.decided, setting)
+    return done.output.replace({**specialized.files, **followed.files})
+
+
+def true_places(
+    problems: Iterable[Problem],
+    upstream: Snapshot,
+    output: Snapshot,
+    manifest: Manifest,
+    records: Iterable[Record] = (),
+) -> list[Problem]:
+    """The problems with the place of each, and of those that it stands for, where a person sees it."""
+    edited: dict[str, set[Mark]] = {}
+    for record in records:
+        edited.setdefault(record.file, set()).add(record.mark)
+    whole = {file.path: file for batch in manifest.batches for file in batch.files}
+    lines: dict[str, Mapping[int, int]] = {}  # file -> line of the output -> line of upstream
+
+    def place(problem: Problem) -> Problem:
+        problem = replace(problem, also=tuple(place(one) for one in problem.also))
+        seen = problem.upstream
+        if problem.code not in _OF_THE_OUTPUT or seen is None or seen.file not in output:
+            return problem
+        if file := whole.get(seen.file):
+            # the tables of a file that the builder fills move its lines
+            same = manifest.overlays.get(file.overlay) == output[seen.file]
+            true = Mark(file.overlay, seen.line if same else 0, seen.column if same else 0)
+            stated = replace(problem, mark=problem.mark or file.mark, upstream=None, overlay=true)
+            return _moved(stated, seen, true)
+        if seen.file not in upstream:
+            return _moved(replace(problem, upstream=None, output=seen), seen, seen)
+        if not seen.line or upstream.tree[seen.file].blob == output.tree[seen.file].blob:
+            return problem
+        if seen.file not in lines:
+            lines[seen.file] = {
+                run.right + offset + 1: run.left + offset + 1
+                for run in runs(upstream[seen.file].splitlines(), output[seen.file].splitlines())
+                for offset in range(run.length)
+            }
+        number = lines[seen.file].get(seen.line)
+        if number is None:
+            problem = replace(problem, upstream=Mark(seen.file), output=seen)
+            return _by_edit(problem, output, manifest, edited.get(seen.file, set()))
+        true = Mark(seen.file, number, seen.column)
+        return _moved(replace(problem, upstream=true), seen, true)
+
+    return [place(problem) for problem in problems]
+
+
+def _by_edit(problem: Problem, output: Snapshot, manifest: Manifest, marks: set[Mark]) -> Problem:
+    """A problem in a line that an edit wrote, with the edit's place; `marks`: those of the edits there."""
+    assert problem.output is not None
+    text = output[problem.output.file].splitlines()[problem.output.line - 1].strip()
+    written = [
+        (mark, Mark(overlay, number), line.removeprefix(sign).strip())
+        for batch in manifest.batches
+        for mark, overlay, sign in _texts(batch)
+        if mark in marks
+        for number, line in enumerate(manifest.overlays.get(overlay, b"").splitlines(), 1)
+        if line.startswith(sign)
+    ]
+    said = [
+        (edit.mark, None, edit.by.encode())
+        for batch in manifest.batches
+        for edit in batch.edits
+        if edit.mark in marks and edit.kind != "body" and edit.by
+    ]
+    found = [
+        *(each for each in written if each[2] == text),
+        *(each for each in said if each[2] in text),
+        *(each for each in written if text in each[2]),  # which the formatter laid out: `use(a);`
+    ]
+    if not found:
+        return problem
+    mark, place, _ = found[0]
+    return replace(problem, mark=problem.mark or mark, overlay=place)
+
+
+def _texts(batch: Batch) -> Iterator[tuple[Mark, str, bytes]]:
+    """The statements of a batch that write the lines of an overlay: place, overlay, how such lines begin."""
+    yield from ((edit.mark, edit.by, b"") for edit in batch.edits if edit.kind == "body" and edit.by)
+    yield from ((patch.mark, patch.overlay, b"+") for patch in batch.patches)
+
+
+def _moved(problem: Problem, old: Mark, new: Mark) -> Problem:
+    """The problem with the place at the start of its message moved too."""
+    before = f"{old.file}:{old.line}: "
+    if not problem.message.startswith(before):
+        return problem
+    after = f"{new.file}:{new.line}: " if new.line else f"{new.file}: "
+    return replace(problem, message=after + problem.message[len(before) :])

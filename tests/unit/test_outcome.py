@@ -165,7 +165,7 @@ def test_a_comment_or_a_reason_cuts_nothing(step: Step, monkeypatch: pytest.Monk
     store = MemoryStore()
     everything(Step(), store)
     cold = everything(step, MemoryStore())
-    monkeypatch.setattr(outcome, "cut_without_broken_files", fresh_cut)
+    monkeypatch.setattr(outcome, "cut", fresh_cut)
     assert everything(step, store) == cold
 
 
@@ -178,13 +178,13 @@ def test_a_batch_that_is_off_and_another_upstream_are_asked_again(monkeypatch: p
     store = MemoryStore()
     everything(Step(), store)
     cuts: list[object] = []
-    real: Callable[..., Any] = outcome.cut_without_broken_files
+    real: Callable[..., Any] = outcome.cut
 
     def counted(*given: Any, **more: Any) -> Any:
         cuts.append(given)
         return real(*given, **more)
 
-    monkeypatch.setattr(outcome, "cut_without_broken_files", counted)
+    monkeypatch.setattr(outcome, "cut", counted)
     for step in (Step(without=["awk"]), Step(patches=[0]), Step()):
         everything(step, store)
     assert len(cuts) == 2

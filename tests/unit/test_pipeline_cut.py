@@ -19,11 +19,11 @@ from builder.manifest.model import Manifest
 from builder.manifest.switches import switch_off
 from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.paths import path_answer
-from builder.pipeline.cut import Cut, again, cut
+from builder.pipeline.cut import Cut, cut
 from builder.pipeline.measure import reasons
 from builder.pipeline.outcome import outcome_of
 from builder.pipeline.prune import partial_paths
-from builder.pipeline.verify import output_world, verify
+from builder.pipeline.verify import again, output_world, verify
 from builder.tree import Entry, Snapshot, Tree, blob_id
 from builder.upstream.model import Upstream, snapshot
 

@@ -12,8 +12,8 @@ from builder.cli import options
 from builder.errors import BuildError, Problem
 from builder.gates.idempotence import compare
 from builder.manifest.load import load
-from builder.pipeline.cut import Cut, again, cut
-from builder.pipeline.verify import verify
+from builder.pipeline.cut import Cut, cut
+from builder.pipeline.verify import again, verify
 from builder.upstream.model import snapshot
 
 NEWER = b"def both(a):\n    from acme.server import Server, report\n\n    match a with:\n        yes\n"

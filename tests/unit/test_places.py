@@ -13,7 +13,7 @@ from builder.errors import Mark, Problem
 from builder.manifest.load import load
 from builder.manifest.model import Manifest
 from builder.overlay.record import Record
-from builder.pipeline.places import true_places
+from builder.pipeline.verify import true_places
 from builder.report import render
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 

@@ -12,12 +12,12 @@ from builder.errors import Problem
 from builder.graph.modules import summarise
 from builder.manifest.model import Manifest
 from builder.manifest.switches import without
-from builder.pipeline.cut import Cut, again, cut
+from builder.pipeline.cut import Cut, cut
 from builder.pipeline.data_files import followed
 from builder.pipeline.graph_answers import graph_answers, uncertain
 from builder.pipeline.measure import reasons
 from builder.pipeline.ranges import About
-from builder.pipeline.verify import output_world
+from builder.pipeline.verify import again, output_world
 from builder.tree import Entry, Snapshot, Tree, blob_id
 
 BASIC = {

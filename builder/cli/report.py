@@ -11,7 +11,7 @@ from builder.cli import options, output, stages
 from builder.emit import report_html
 from builder.emit.place import write_whole
 from builder.pipeline import build, request_key
-from builder.pipeline.answers import foreign, mentions
+from builder.pipeline.answers import traces
 from builder.pipeline.answers.context import Context
 
 
@@ -35,9 +35,9 @@ def command(to: Path, foreign_only: bool, mentions_only: bool, **shared: Any) ->
         output.stage("")
         context = Context(done, request.manifest)
         if foreign_only:
-            click.echo("\n".join(foreign.table(foreign.foreign(context, done.figures.rows))))
+            click.echo("\n".join(traces.table(traces.foreign(context, done.figures.rows))))
         if mentions_only:
-            click.echo("\n".join(map(str, mentions.mentions(context))))
+            click.echo("\n".join(map(str, traces.mentions(context))))
         return
     output.stage("packing")
     result, _ = build.assemble(done, upstream, request.manifest, request.without, request_key.versions())

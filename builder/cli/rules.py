@@ -14,7 +14,7 @@ from builder.cli.check import verdicts
 from builder.errors import BuildError
 from builder.pipeline.cut import cut
 from builder.pipeline.expand_families import FamilyMatches
-from builder.pipeline.outcome import recalled_cut
+from builder.pipeline.outcome import Outcomes
 from builder.pipeline.ranges import About
 from builder.report import as_dict, ordered
 from builder.upstream.model import Upstream, snapshot
@@ -68,7 +68,7 @@ def command(names: bool, **shared: Any) -> None:
 def _families(request: options.Request, upstream: Upstream, known: About) -> Mapping[str, FamilyMatches]:
     """What the words of the batches match, whatever problems the cut has."""
     with recalled(request.cache) as recall:
-        done = recalled_cut(upstream, request.manifest, known, recall)
+        done = Outcomes(upstream, request.manifest, known, recall).recalled_cut()
         if done is None:
             done = cut(snapshot(upstream), request.manifest, lambda problems: None, recall, known)
         return done.families

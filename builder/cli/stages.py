@@ -13,11 +13,11 @@ from builder.emit import record
 from builder.errors import BuildError
 from builder.lift import returned
 from builder.pipeline import lockfile
-from builder.pipeline import outcome as outcomes
 from builder.pipeline.answers.answer import plural
 from builder.pipeline.cut import Cut, cut
-from builder.pipeline.outcome import Outcome, Rejected
+from builder.pipeline.outcome import Outcome, Outcomes, Rejected, applied, prove
 from builder.pipeline.ranges import about
+from builder.pipeline.run import Recalled
 from builder.pipeline.verify import verify
 from builder.tree import Snapshot
 from builder.upstream.cache import default_cache
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from builder.analysis.indexed_tree import IndexedTree
     from builder.cli.options import Request
     from builder.emit.lock import Proof
-    from builder.pipeline.run import Recalled
     from builder.upstream.model import Upstream
 
 
@@ -54,7 +53,7 @@ def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
     """Cut and verify an upstream from nothing, and specialize its output once more. Raises BuildError."""
     known = about(upstream, request.manifest, request.off)
     with _keeping_rejected(request):
-        done = outcomes.prove(upstream, request.manifest, known)
+        done = prove(upstream, request.manifest, known)
     _tell(done.cut)
     return done
 
@@ -84,7 +83,8 @@ def gone(request: Request, upstream: Upstream) -> frozenset[str] | None:
 def _known_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome | None:
     """The outcome that an earlier build remembered or the lock proves."""
     manifest, pin, known = request.manifest, request.upstream, about(upstream, request.manifest, request.off)
-    if done := outcomes.recall(upstream, manifest, known, recall):
+    outcomes = Outcomes(upstream, manifest, known, recall)
+    if done := outcomes.recall():
         return done
     try:
         proof = lockfile.known(request.root).get(pin)
@@ -93,9 +93,9 @@ def _known_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Ou
     if proof is None or manifest.named_scope is not None or proof.manifest != manifest.statements:
         return None
     cut = record.read(request.root, pin, proof.record)
-    done = outcomes.recorded(upstream, manifest, known, cut, proof.output_tree, recall) if cut else None
+    done = outcomes.recorded(cut, proof.output_tree) if cut else None
     if cut and done:
-        output.note(outcomes.applied(cut))
+        output.note(applied(cut))
     return done
 
 
@@ -103,7 +103,7 @@ def made_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outc
     """Cut and verify an upstream with what earlier builds remembered of its parts. Raises BuildError."""
     known = about(upstream, request.manifest, request.off)
     with _keeping_rejected(request):
-        done = outcomes.make(upstream, request.manifest, known, recall)
+        done = Outcomes(upstream, request.manifest, known, recall).make()
     _tell(done.cut)
     return done
 
@@ -118,7 +118,9 @@ def keep_proof(
     cut = None
     if has_one and manifest.named_scope is None and not request.without:
         known = about(upstream, manifest, request.off)
-        cut = outcomes.record_of(done, upstream, manifest, known, time.strftime("%Y-%m-%d", time.gmtime()))
+        cut = Outcomes(upstream, manifest, known, Recalled()).record(
+            done, time.strftime("%Y-%m-%d", time.gmtime())
+        )
     return lockfile.record(request.root, pin, proof, request.without, manifest.scope_name, cut)
 
 

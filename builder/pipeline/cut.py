@@ -24,11 +24,10 @@ from builder.pipeline.comparison import compare_beside, staying_python, surface_
 from builder.pipeline.expand import expand
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model_scope import follow_models
-from builder.pipeline.overlay import overlay
+from builder.pipeline.overlay import decide_requirements, overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune, require_project
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes, unmatched
 from builder.pipeline.reduce import Setting, reduce
-from builder.pipeline.requirements import decide_requirements
 from builder.pipeline.run import Recalled, Run, Stop, raise_problems
 from builder.pipeline.unneeded_modules import blamed
 from builder.pipeline.unparsed import problems as unparsed_problems
@@ -140,7 +139,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     required = decide_requirements(reduced.output, overlaid.waiting, expanded, reduced.summaries)
     declared = frozenset(record.mark for record in required.records)
     run.stop([*required.problems, *beyond(asked, declared)])
-    output = reduced.output.replace(required.files)
+    output = reduced.output.replace(required.contents)
 
     progress.step("comparing with upstream")
     compared = pending.result()
@@ -169,7 +168,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
         findings=compared.findings,
         manifest=expanded,
         facts=facts,
-        laid=files.replace(required.files),
+        laid=files.replace(required.contents),
         withdrawn=withdrawn,
         unmatched=unmatched(asked, matched | edited | declared),
         families=families,

@@ -14,8 +14,7 @@ from builder.graph.names import module_of, path_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Batch, Edit, Fact, Models, Option, TomlEdit
 from builder.manifest.switches import options
-from builder.pipeline.architecture_predicates import answer, is_predicate
-from builder.pipeline.architectures import architectures, registered, values_of
+from builder.pipeline.architectures import answer, architectures, is_predicate, registered, values_of
 from builder.pipeline.prune import Pruned
 from builder.source.parse import parse
 from builder.spelling import nearest

@@ -53,114 +53,104 @@ class Rejected(BuildError):
         self.output = output
 
 
-def prove(upstream: Upstream, manifest: Manifest, about: About) -> Outcome:
-    """The outcome, with nothing remembered and the output specialized twice.
-
-    Raises BuildError with the problems of the first stage that has any.
-    """
-    with memo.using(None):
-        return outcome_of(*_cut(snapshot(upstream), manifest, about, None, twice=True), manifest)
-
-
 def outcome_of(done: Cut, after: IndexedTree, manifest: Manifest) -> Outcome:
     """The outcome of a cut; `after`: its output, indexed."""
     graphs = graph_answers(done, after, manifest)
     return Outcome(done, after, graphs, Measured.of(done).figures(done, manifest))
 
 
-def recall(upstream: Upstream, manifest: Manifest, about: About, recalled: Recalled) -> Outcome | None:
-    """The outcome, if it is remembered; where only reasons have changed since, it is measured again."""
-    return _Remembered(upstream, manifest, about, recalled).outcome(recalled.outcomes, measure=True)
-
-
-def make(upstream: Upstream, manifest: Manifest, about: About, recalled: Recalled) -> Outcome:
-    """The outcome of a cut that is made now, with what is remembered of its parts.
+def prove(upstream: Upstream, manifest: Manifest, about: About) -> Outcome:
+    """The outcome, with nothing remembered and the output specialized twice.
 
     Raises BuildError with the problems of the first stage that has any.
     """
-    done, after = _cut(snapshot(upstream), manifest, about, recalled)
-    remembered = _Remembered(upstream, manifest, about, recalled)
-    return remembered.measure(done, after, graph_answers(done, after, manifest))
-
-
-def recalled_cut(upstream: Upstream, manifest: Manifest, about: About, recalled: Recalled) -> Cut | None:
-    """The cut, if it is remembered."""
-    known = _Remembered(upstream, manifest, about, recalled).cut(recalled.outcomes)
-    return known[0] if known is not None else None
-
-
-def recorded(
-    upstream: Upstream, manifest: Manifest, about: About, record: RecordedCut, tree: str, recalled: Recalled
-) -> Outcome | None:
-    """The outcome that a record holds; None where it is of another manifest or upstream, cannot be read, or
-    gives an output other than `tree`. `recalled`: what earlier cuts found out, of summaries."""
-    try:
-        entries = {key: text.encode() for key, text in record.entries.items()}
-        known = _Remembered(upstream, manifest, about, recalled).outcome(entries)
-        if known is None or known.cut.output.tree.id != tree:
-            return None
-        output = known.cut.output
-        for path in output:
-            if output.tree[path] != upstream.tree.get(path):
-                output[path]  # raises where the text is not the one that the tree names
-    except (ValueError, AttributeError, TypeError):
-        return None
-    return replace(known, record=record)
+    with memo.using(None):
+        return outcome_of(*_verified_cut(snapshot(upstream), manifest, about, None, twice=True), manifest)
 
 
 def applied(record: RecordedCut) -> str:
-    """The line that says so."""
+    """The line which says that a record is applied."""
     said = f"this cut was proven on {record.proven} by builder {record.builder} and is applied"
     return f"proven  {said}; `dist --recut` cuts again"
 
 
-def record_of(
-    outcome: Outcome, upstream: Upstream, manifest: Manifest, about: About, proven: str
-) -> RecordedCut:
-    """The record of an outcome that was proven on a day (ISO 8601)."""
-    measured = Measured.of(outcome.cut)
-    remembered = _Remembered(upstream, manifest, about, Recalled())
-    packed = remembered.packed(outcome.cut, outcome.graphs, measured)
-    return RecordedCut(proven, __version__, {key: data.decode() for key, data in packed.items()})
+class Outcomes:
+    """The outcomes of one upstream and manifest that are remembered, recorded or made now.
 
-
-def keys(upstream: Upstream, manifest: Manifest, about: About) -> tuple[str, str]:
-    """The keys of a cut and of what was measured of it: digests of all that they depend on."""
-    where = places(manifest)
-    key = digest_of(upstream.tree.id, about, where.stated)
-    return key, digest_of(key, where.reasons)
-
-
-class _Remembered:
-    """What is remembered of one outcome: the cut with what its graphs answer, and what was measured, whose
-    sentences quote reasons.
-
-    `recalled`: knows summaries, and gets those that are made.
+    An outcome has two entries: the cut with what its graphs answer, and what was measured, whose sentences
+    quote reasons. The key of each is a digest of all that it depends on. `recalled`: the entries and what
+    else earlier cuts found out; what is made now is added.
     """
 
     def __init__(self, upstream: Upstream, manifest: Manifest, about: About, recalled: Recalled) -> None:
-        self._cut_key, self._measured_key = keys(upstream, manifest, about)
-        self._packing = Packing(manifest, places(manifest), deferred(upstream))
-        self._manifest = manifest
+        where = places(manifest)
+        key = digest_of(upstream.tree.id, about, where.stated)
+        self.keys = key, digest_of(key, where.reasons)
+        self._packing = Packing(manifest, where, deferred(upstream))
+        self._upstream, self._manifest, self._about = upstream, manifest, about
         self._recalled = recalled
 
-    def outcome(self, entries: Mapping[str, bytes], measure: bool = False) -> Outcome | None:
+    def make(self) -> Outcome:
+        """The outcome of a cut that is made now, with what is remembered of its parts.
+
+        Raises BuildError with the problems of the first stage that has any.
+        """
+        done, after = _verified_cut(snapshot(self._upstream), self._manifest, self._about, self._recalled)
+        return self._measure(done, after, graph_answers(done, after, self._manifest))
+
+    def recall(self) -> Outcome | None:
+        """The outcome, if it is remembered; where only reasons have changed since, it is measured again."""
+        return self._outcome(self._recalled.outcomes, measure=True)
+
+    def recalled_cut(self) -> Cut | None:
+        """The cut, if it is remembered."""
+        known = self._cut(self._recalled.outcomes)
+        return known[0] if known is not None else None
+
+    def recorded(self, record: RecordedCut, tree: str) -> Outcome | None:
+        """The outcome that a record holds; None where it is of another manifest or upstream, cannot be read,
+        or gives an output other than `tree`."""
+        try:
+            known = self._outcome({key: text.encode() for key, text in record.entries.items()})
+            if known is None or known.cut.output.tree.id != tree:
+                return None
+            output = known.cut.output
+            for path in output:
+                if output.tree[path] != self._upstream.tree.get(path):
+                    output[path]  # raises where the text is not the one that the tree names
+        except (ValueError, AttributeError, TypeError):
+            return None
+        return replace(known, record=record)
+
+    def record(self, outcome: Outcome, proven: str) -> RecordedCut:
+        """The record of an outcome that was proven on a day (ISO 8601)."""
+        packed = self._packed(outcome.cut, outcome.graphs, Measured.of(outcome.cut))
+        return RecordedCut(proven, __version__, {key: data.decode() for key, data in packed.items()})
+
+    def _outcome(self, entries: Mapping[str, bytes], measure: bool = False) -> Outcome | None:
         """The outcome, if all of it is among the entries, or with `measure` the cut.
 
         Raises ValueError for an entry that is none.
         """
-        known = self.cut(entries)
+        known = self._cut(entries)
         if known is None:
             return None
         done, graphs = known
-        after, measured = self.after(done), self._get(self._measured_key, entries)
+
+        def made() -> Mapping[str, Summary]:
+            summarized = output_world(done, self._manifest).summaries
+            self._recalled.remember(done.output, summarized)
+            return summarized
+
+        after = IndexedTree(done.output, self._manifest.packages, made)
+        measured = self._unpacked(self.keys[1], entries)
         if measured is not None:
             return Outcome(done, after, graphs, measured.figures(done, self._manifest))
-        return self.measure(done, after, graphs) if measure else None
+        return self._measure(done, after, graphs) if measure else None
 
-    def cut(self, entries: Mapping[str, bytes]) -> tuple[Cut, GraphAnswers] | None:
+    def _cut(self, entries: Mapping[str, bytes]) -> tuple[Cut, GraphAnswers] | None:
         """The cut with what its graphs answer. Raises ValueError for an entry that is none."""
-        known = self._get(self._cut_key, entries)
+        known = self._unpacked(self.keys[0], entries)
         if known is None:
             return None
         values, graphs = known
@@ -168,33 +158,23 @@ class _Remembered:
         before = IndexedTree(upstream, self._manifest.packages, summarized)
         return Cut(**values, upstream=upstream, before=before, summaries=self._recalled.summaries), graphs
 
-    def after(self, done: Cut) -> IndexedTree:
-        """The output, indexed."""
-
-        def made() -> Mapping[str, Summary]:
-            found = output_world(done, self._manifest).summaries
-            self._recalled.remember(done.output, found)
-            return found
-
-        return IndexedTree(done.output, self._manifest.packages, made)
-
-    def measure(self, done: Cut, after: IndexedTree, graphs: GraphAnswers) -> Outcome:
+    def _measure(self, done: Cut, after: IndexedTree, graphs: GraphAnswers) -> Outcome:
         """The outcome of a cut, which is remembered from now on."""
         progress.stage("measuring")
         measured = Measured.of(done)
-        self._recalled.outcomes.update(self.packed(done, graphs, measured))
+        self._recalled.outcomes.update(self._packed(done, graphs, measured))
         return Outcome(done, after, graphs, measured.figures(done, self._manifest))
 
-    def packed(self, done: Cut, graphs: GraphAnswers, measured: Measured) -> dict[str, bytes]:
+    def _packed(self, done: Cut, graphs: GraphAnswers, measured: Measured) -> dict[str, bytes]:
         """The entries of an outcome; none where it cannot be told which statement a part of it comes from."""
         names = (field.name for field in fields(done))
         values = {n: getattr(done, n) for n in names if n not in ("upstream", "before", "summaries")}
         cut, figures = self._packing.pack((values, graphs)), self._packing.pack(measured)
         if cut is None or figures is None:
             return {}
-        return {self._cut_key: cut, self._measured_key: figures}
+        return dict(zip(self.keys, (cut, figures), strict=True))
 
-    def _get(self, key: str, entries: Mapping[str, bytes]) -> Any:
+    def _unpacked(self, key: str, entries: Mapping[str, bytes]) -> Any:
         packed = entries.get(key)
         return self._packing.unpack(packed) if packed is not None else None
 
@@ -205,14 +185,14 @@ class _Remembered:
         chosen = upstream.restrict(sorted(paths))
 
         def made() -> dict[str, Summary]:
-            found = summaries(chosen, packages, self._recalled.summaries)
-            self._recalled.remember(chosen, found)
-            return found
+            summarized = summaries(chosen, packages, self._recalled.summaries)
+            self._recalled.remember(chosen, summarized)
+            return summarized
 
         return memo.recall("summaries of a tree", (chosen.tree.id, sorted(packages.items())), made)
 
 
-def _cut(
+def _verified_cut(
     upstream: Snapshot, manifest: Manifest, about: About, recall: Recalled | None, twice: bool = False
 ) -> tuple[Cut, IndexedTree]:
     progress.stage("cutting")

@@ -1,4 +1,7 @@
-"""Everything the manifest adds or edits by hand, done on the kept files; the evidence is kept."""
+"""Everything the manifest adds or edits by hand, done on the kept files; the evidence is kept.
+
+Requirements that are removed where nothing needs them wait until the output is known.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from builder.errors import Problem
+from builder.analysis.distributions import modules_of, provided_by, requirement_name
+from builder.analysis.externals import externals
+from builder.analysis.indexed_tree import world
+from builder.analysis.projects import Project, projects
+from builder.errors import Mark, Problem
+from builder.graph.modules import SummaryCache
 from builder.manifest.model import Manifest
 from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
 from builder.overlay import anchored, files, patch, structural, toml
@@ -128,3 +136,43 @@ def _texts(
         done.problems += [
             Problem("R005", message, e.mark, hint=hint, nothing=True) for e in wanted if not e.optional
         ]
+
+
+def decide_requirements(
+    output: Snapshot, edits: Iterable[TomlEdit], manifest: Manifest, known: SummaryCache
+) -> Overlaid:
+    """Carry out the removals (`edits`, all `unused`) of the requirements that the output does not use.
+
+    What folding took out needs nothing any more. An import whose failure is caught needs no requirement.
+    `known`: summaries of files of the output.
+    """
+    by_file: dict[str, list[TomlEdit]] = {}
+    for edit in edits:
+        by_file.setdefault(edit.file, []).append(edit)
+    there = {project.path: project for project in projects(output, manifest.packages)} if by_file else {}
+    done = Overlaid({path: output[path] for path in there})
+    for path, wanted in sorted(by_file.items()):
+        if path not in there:
+            message = f"`{path}` is edited, and it is no pyproject.toml of a package in the output."
+            done.problems += [Problem("R005", message, e.mark, Mark(path)) for e in wanted if not e.optional]
+            continue
+        needed = _needed(there[path], output, map(_requirement, wanted), manifest, known)
+        unused = [edit for edit in wanted if _requirement(edit) not in needed]
+        done.edited(path, toml.edit(path, output[path], unused))
+    return done
+
+
+def _requirement(edit: TomlEdit) -> str:
+    return requirement_name(str(edit.value))
+
+
+def _needed(
+    project: Project, output: Snapshot, names: Iterable[str], manifest: Manifest, known: SummaryCache
+) -> set[str]:
+    """Which of these requirements provide what a file imports and must have."""
+    words = [word.encode() for name in names for word in modules_of(name)]
+    inside = [path for path in output if path.startswith(project.folder) and path.endswith(".py")]
+    naming = output.restrict(path for path in inside if any(word in output[path] for word in words))
+    uses = externals(world(naming, manifest.packages, known), project, manifest)
+    must = (module for module, places in uses.items() if any(not tried for _, _, tried in places))
+    return {name for module in must for name in provided_by(module)}

@@ -38,10 +38,8 @@ def edited(*edits: tuple[str, str]) -> Manifest:
 def files(manifest: Manifest, upstream: Upstream, cache: Path) -> tuple[str, dict[str, bytes]]:
     """The tree and every file of a build with this cache."""
     with recalled(cache) as recall:
-        known = about(upstream, manifest)
-        done = outcome.recall(upstream, manifest, known, recall) or outcome.make(
-            upstream, manifest, known, recall
-        )
+        outcomes = outcome.Outcomes(upstream, manifest, about(upstream, manifest), recall)
+        done = outcomes.recall() or outcomes.make()
         output, _ = build.assemble(done, upstream, manifest, (), request_key.versions())
     return output.tree.tree.id, dict(output.files)
 

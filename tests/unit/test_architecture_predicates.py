@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from builder.pipeline.architecture_predicates import answer, is_predicate
+from builder.pipeline.architectures import answer, is_predicate
 
 MODULE = """
 MORE = ["C", "D"]

@@ -8,7 +8,7 @@ import pytest
 from small_files import FILES
 from small_world import World, commit_files, small_world
 
-from builder.pipeline.answers.foreign import imported
+from builder.pipeline.answers.traces import imported
 
 HEAD = "| family | files | lines | files that stay | lines that stay | largest | needed by |"
 MODEL = b"from acme.words import NextMask\n\n\nclass Deep:\n    pass\n\n\nEntryClass = Deep\n"

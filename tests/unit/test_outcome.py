@@ -23,7 +23,7 @@ from builder.pipeline import build, outcome, request_key
 from builder.pipeline.answers import readings
 from builder.pipeline.answers.answer import sentences
 from builder.pipeline.answers.context import Context
-from builder.pipeline.outcome import Outcome
+from builder.pipeline.outcome import Outcome, Outcomes
 from builder.pipeline.packing import Packing
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
@@ -121,8 +121,8 @@ STEPS = st.builds(
 def run(step: Step, recall: Recalled) -> tuple[Outcome, Upstream, Manifest]:
     upstream, manifest = step.upstream(), step.manifest()
     known = about(upstream, manifest, step.without)
-    done = outcome.recall(upstream, manifest, known, recall)
-    return done or outcome.make(upstream, manifest, known, recall), upstream, manifest
+    outcomes = Outcomes(upstream, manifest, known, recall)
+    return outcomes.recall() or outcomes.make(), upstream, manifest
 
 
 def everything(step: Step, store: MemoryStore) -> Any:
@@ -214,7 +214,7 @@ def test_an_outcome_is_read_without_the_bytes_of_upstream() -> None:
             pytest.fail("the bytes of upstream are read")
 
     upstream, manifest = replace(Step().upstream(), blobs=Unreadable({})), Step().manifest()
-    done = outcome.recall(upstream, manifest, about(upstream, manifest), Recalled.of(store))
+    done = Outcomes(upstream, manifest, about(upstream, manifest), Recalled.of(store)).recall()
     assert done is not None
     context = Context(done, manifest)
     (answer, *_) = readings.answers(context, "python/acme/layers/fancy.py")

@@ -20,7 +20,8 @@ from test_outcome import LINES, Step, run
 from builder.emit import record
 from builder.emit.record import RecordedCut
 from builder.manifest.load import load_default
-from builder.pipeline import build, lockfile, outcome, packing, request_key
+from builder.pipeline import build, lockfile, packing, request_key
+from builder.pipeline.outcome import Outcomes
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
 from builder.source.delta import applied, delta
@@ -49,14 +50,14 @@ def test_a_word_that_the_other_text_has_is_a_span_of_it_wherever_it_stands() -> 
 def recorded(step: Step) -> tuple[RecordedCut, str, dict[str, bytes]]:
     """The record of a build, the output's tree, and every file of the build."""
     done, upstream, manifest = run(step, Recalled())
-    cut = outcome.record_of(done, upstream, manifest, about(upstream, manifest), "2026-01-02")
+    cut = Outcomes(upstream, manifest, about(upstream, manifest), Recalled()).record(done, "2026-01-02")
     output, _ = build.assemble(done, upstream, manifest, (), request_key.versions())
     return cut, done.cut.output.tree.id, dict(output.files)
 
 
 def applied_record(step: Step, cut: RecordedCut, tree: str) -> dict[str, bytes] | None:
     upstream, manifest = step.upstream(), step.manifest()
-    done = outcome.recorded(upstream, manifest, about(upstream, manifest), cut, tree, Recalled())
+    done = Outcomes(upstream, manifest, about(upstream, manifest), Recalled()).recorded(cut, tree)
     if done is None:
         return None
     assert done.record == cut
@@ -116,7 +117,7 @@ def recorded_once() -> tuple[RecordedCut, str, dict[str, bytes]]:
 
 def applied_record_or_none(cut: RecordedCut, tree: str) -> str | None:
     upstream, manifest = Step().upstream(), Step().manifest()
-    done = outcome.recorded(upstream, manifest, about(upstream, manifest), cut, tree, Recalled())
+    done = Outcomes(upstream, manifest, about(upstream, manifest), Recalled()).recorded(cut, tree)
     return done.cut.output.tree.id if done else None
 
 
@@ -238,7 +239,7 @@ def test_a_record_of_the_repository_holds_for_its_manifest_and_this_builder(pin:
     kind: Literal["git", "wheel", "sdist"] = "git" if stated.commit else "wheel" if stated.wheel else "sdist"
     tree = Named(proof.upstream_tree)
     upstream = Upstream(pin, proof.commit, tree, "nowhere", 0, None, MemoryBlobs({}), kind=kind)
-    assert set(outcome.keys(upstream, manifest, about(upstream, manifest))) == cut.entries.keys()
+    assert set(Outcomes(upstream, manifest, about(upstream, manifest), Recalled()).keys) == cut.entries.keys()
     for text in cut.entries.values():
         assert json.loads(text)["format"] == packing.FORMAT
         for module, name, fields in json.loads(text)["classes"]:

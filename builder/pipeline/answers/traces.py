@@ -1,12 +1,16 @@
-"""Files that stay although their path has the name of a family of models that left.
+"""Traces of what left: files that have the name of a family of models, and comments that speak of it.
 
-The names follow from upstream: the first words of the file of a model that left, as far as its architectures
-begin with the same words. A name says less than the code: such a file may serve the models that stay.
+The names of families follow from upstream: the first words of the file of a model that left, as far as its
+architectures begin with the same words. A name says less than the code: such a file may serve the models that
+stay. A comment leaves with the statement that it stands on; no rule edits the others.
 """
 
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,7 +20,9 @@ from builder.graph.names import module_of
 from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.paths import holder
 from builder.pipeline.architectures import registered
-from builder.select.families import words_of
+from builder.select.families import Families, words_of
+
+_WORD = re.compile(r"\w+")
 
 
 class Foreign(NamedTuple):
@@ -114,3 +120,33 @@ def imported(data: bytes) -> Iterator[str]:
 
 def _stem(path: str) -> str:
     return path.rpartition("/")[2].partition(".")[0]
+
+
+class Mention(NamedTuple):
+    """A comment of the output, and the batch of whose family it has a word."""
+
+    path: str
+    line: int
+    batch: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.batch}: {self.text}"
+
+
+def mentions(context: Context) -> Iterator[Mention]:
+    """The comments in the output's Python files that have a word of a family, by path and line."""
+    families, cut = Families(context.manifest.batches), context.cut
+    needles = [needle.encode() for needle in families.needles]
+    for path in sorted(cut.output.tree):
+        if not path.endswith(".py") or path in cut.opaque:
+            continue
+        data = cut.output[path]
+        if not any(needle in data.lower() for needle in needles):
+            continue
+        for token in tokenize.tokenize(io.BytesIO(data).readline):
+            if token.type != tokenize.COMMENT:
+                continue
+            member = next(filter(None, map(families.member, _WORD.findall(token.string))), None)
+            if member is not None:
+                yield Mention(path, token.start[0], member.batch, token.string)

@@ -48,9 +48,9 @@ _PARSE = (
     + """
 import ast, warnings
 warnings.simplefilter("ignore")
-from builder.pipeline.prune import chosen
+from builder.select.rules import select
 from builder.pipeline.comparison import staying_python
-for path in staying_python(chosen(upstream, manifest)):
+for path in staying_python(select(upstream.tree, manifest)):
     ast.parse(upstream[path])
 """
 )
@@ -71,7 +71,7 @@ def timed(name):
             ended = os.times()
             spent[name] = spent.get(name, 0.0) + sum(ended[:4]) - sum(began[:4])
     setattr(cut, name, outer)
-for name in ("chosen", "summaries", "prune", "expand", "overlay", "reduce", "compare", "with_tables"):
+for name in ("select", "summaries", "prune", "expand", "overlay", "reduce", "compare", "with_tables"):
     timed(name)
 done = cut.cut(upstream, manifest, about=known)
 from builder.pipeline import verify

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from builder.analysis.removals import Removals
 from builder.errors import Mark
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Fact, Option
+from builder.manifest.statements import Fact
 from builder.source.fields import last_name
 from builder.specialize.evaluating.facts import Facts
 from builder.surface.model import Place
@@ -45,7 +45,9 @@ class Conditions:
         self.sources = sources
         self.removals = removals
         self.facts = Facts.of(manifest)
-        self._stated = {(f.kind, f.name): f for b in manifest.batches for f in b.facts}
+        self._stated: dict[tuple[str, str], Fact] = {
+            (f.kind, f.name): f for b in manifest.batches for f in b.facts
+        }
 
     def impossible(self, place: Place) -> Cause | None:
         """The fact because of which a place is never reached."""
@@ -60,11 +62,8 @@ class Conditions:
     def arm(self, place: Place, text: str) -> tuple[object, Cause] | None:
         """What `a if condition else b` gives where the facts decide: a literal or its source."""
         reader, node = self._reader(place), _parsed(text)
-        if (
-            reader is None
-            or not isinstance(node, ast.IfExp)
-            or not (decided := self.truth(node.test, reader))
-        ):
+        decided = self.truth(node.test, reader) if reader and isinstance(node, ast.IfExp) else None
+        if decided is None or not isinstance(node, ast.IfExp):
             return None
         taken = node.body if decided.truth else node.orelse
         value = taken.value if isinstance(taken, ast.Constant) else ast.unparse(taken)
@@ -79,12 +78,15 @@ class Conditions:
 
     def variable(self, name: str) -> Cause | None:
         """The fact that states the value of an environment variable."""
-        return self._cause("environment", name)
+        verdict = self._fact("environment", name)
+        return verdict.cause if verdict else None
 
     def option(self, names: tuple[str, ...], value: object) -> Cause | None:
         """The statement that an option never has this value."""
         option = self.facts.option_absent(names, value) if isinstance(value, str) else None
-        return option_cause(option, value) if option is not None else None
+        if option is None:
+            return None
+        return Cause(option.batch, f"the value {value!r} does not occur", option.mark)
 
     def truth(self, node: ast.expr, reader: Reader, depth: int = 0) -> Verdict | None:
         """The truth of a condition, if the facts decide it."""
@@ -128,14 +130,11 @@ class Conditions:
         return None
 
     def _called(self, node: ast.Call, reader: Reader, depth: int) -> Verdict | None:
-        if (
-            node.args
-            and isinstance(node.args[0], ast.Constant)
-            and last_name(node.func) == "get_bool_env_var"
-        ):
-            return self._fact("environment", str(node.args[0].value))
-        if last_name(node.func) == "bool" and len(node.args) == 1:
-            return self.truth(node.args[0], reader, depth + 1)
+        match last_name(node.func), node.args:
+            case "get_bool_env_var", [ast.Constant(value=variable), *_]:
+                return self._fact("environment", str(variable))
+            case "bool", [argument]:
+                return self.truth(argument, reader, depth + 1)
         name = reader.qualified(node.func)
         verdict = self._fact("predicate", name) if name else None
         imported = _imported(reader.file.tree, node.func) if verdict is None else None
@@ -150,16 +149,10 @@ class Conditions:
         return self.truth(bound[1], bound[0], depth + 1)
 
     def _fact(self, kind: str, name: str) -> Verdict | None:
-        fact = self._stated.get((kind, name))  # type: ignore[arg-type]
-        cause = self._cause(kind, name)
-        return Verdict(bool(fact.value), cause) if fact is not None and cause is not None else None
-
-    def _cause(self, kind: str, name: str) -> Cause | None:
-        fact: Fact | None = self._stated.get((kind, name))  # type: ignore[arg-type]
+        fact = self._stated.get((kind, name))
         if fact is None:
             return None
-        call = "()" if kind == "predicate" else ""
-        return Cause(fact.batch, f"on the target {name}{call} is {fact.value}", fact.mark)
+        return Verdict(bool(fact.value), Cause(fact.batch, on_the_target(fact), fact.mark))
 
 
 def _imported(tree: ast.Module, node: ast.expr) -> str | None:
@@ -196,5 +189,8 @@ def _function(tree: ast.Module, scope: str) -> ast.AST | None:
     return function
 
 
-def option_cause(option: Option, value: object) -> Cause:
-    return Cause(option.batch, f"the value {value!r} does not occur", option.mark)
+def on_the_target(fact: Fact) -> str:
+    """What a fact states, as a clause."""
+    if fact.kind == "attribute":
+        return f"on the target there is no {fact.name}"
+    return f"on the target {fact.name}{'()' if fact.kind == 'predicate' else ''} is {fact.value}"

@@ -141,24 +141,22 @@ def _stated(manifest: Manifest) -> Iterator[Removal]:
             name = edit.target
             if edit.kind == "drop":
                 clause, note = f"batch {edit.batch} drops {name}", f"{name} is dropped"
-                yield Removal("drop", name, clause, note, edit.batch, edit.mark)
             elif edit.kind in ("stub", "body"):
                 clause, note = (
                     f"batch {edit.batch} replaces the body of {name}",
                     f"the body of {name} is replaced",
                 )
-                yield Removal(edit.kind, name, clause, note, edit.batch, edit.mark)
+            else:
+                continue
+            yield Removal(edit.kind, name, clause, note, edit.batch, edit.mark)
         for absent in reversed(batch.absent):
             name = absent.name
             clause, note = f"batch {batch.id} declares {name} absent", f"{name} is declared absent"
             yield Removal("absent", name, clause, note, batch.id, absent.mark)
         for file in reversed(batch.files):
             if module := module_of(file.path, manifest.packages):
-                clause, note = (
-                    f"batch {batch.id} replaces its file by {file.overlay}",
-                    f"{file.overlay} replaces it",
-                )
-                yield Removal("overlay", module, clause, note, batch.id, file.mark)
+                clause = f"batch {batch.id} replaces its file by {file.overlay}"
+                yield Removal("overlay", module, clause, f"{file.overlay} replaces it", batch.id, file.mark)
 
 
 def because(removal: Removal | None) -> str:

@@ -155,18 +155,15 @@ class Causes:
         name = removal.name
         if fact := self._uncalled.get(name):
             return Cause(fact.batch, f"{name} has a word of the batch in its name", fact.mark)
-        for caller in self._callers(place, name.rpartition(".")[2]):
+        file = self.sources.parsed(place.path)
+        for sight in calls(file, name.rpartition(".")[2]) if file is not None else ():
+            caller = place_of(sight, place.path, place.module)
             if cause := self.conditions.impossible(caller) or self.name(caller.qualified):
                 return Cause(cause.batch, f"only dead code called {name}: {cause.text}", cause.mark)
         for path, rule in self._importers(name):
             text = f"{name} was used by {path}, which {rule.pattern} removes"
             return Cause(rule.batch, text, rule.mark)
         return Cause(FACTS, f"{name}: {removal.clause}", removal.mark)
-
-    def _callers(self, place: Place, name: str) -> Iterator[Place]:
-        file = self.sources.parsed(place.path)
-        for sight in calls(file, name) if file is not None else ():
-            yield place_of(sight, place.path, place.module)
 
     def _importers(self, name: str) -> Iterator[tuple[str, Rule]]:
         """The removed files that import a name from its module, or use one that a class declares."""

@@ -21,12 +21,12 @@ from builder.overlay.files import place
 from builder.pipeline.comparison import staying_python
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.overlay import overlay
-from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
+from builder.pipeline.prune import Pruned, partial_paths, prune
 from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.run import Recalled
 from builder.pipeline.verify import output_world, problems
 from builder.select.families import with_paths
-from builder.select.rules import Selection, holds_path
+from builder.select.rules import Selection, holds_path, select
 from builder.tree import Snapshot
 
 
@@ -72,7 +72,7 @@ def compare(
     """Decide and edit the old upstream, and try the new one."""
     within = partial_paths(old, manifest.upstream.project.folder, about_old.kind)
     asked = with_paths(excused(manifest, about_old, within), old.tree)
-    selection = chosen(old, asked, within)
+    selection = select(old.tree, asked, within)
     staying = summaries(old.restrict(staying_python(selection)), manifest.packages, recall.summaries)
     recall.remember(old, staying)
     decided = prune(selection, asked, Index(staying, manifest.packages), staying, old)
@@ -95,7 +95,7 @@ def trial(
     """
     within = partial_paths(upstream, manifest.upstream.project.folder, about.kind)
     asked = excused(manifest, about, within)
-    selection = chosen(upstream, with_paths(asked, upstream.tree), within)
+    selection = select(upstream.tree, with_paths(asked, upstream.tree), within)
     open_paths = [path for group in selection.unclassified for path in group.paths]
     relaxed = _relaxed(asked, open_paths, upstream)
     collected: list[Problem] = [p for p in selection.problems if p.code == "R003"]

@@ -13,10 +13,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from builder.analysis.conditions import on_the_target
 from builder.emit.ledger import Reason
 from builder.errors import Mark
 from builder.graph.names import absolute, is_test, module_of, package_of, path_of
-from builder.manifest.model import Manifest
+from builder.manifest.statements import Rule
 from builder.memo import remembered
 from builder.pipeline.cut import Cut
 from builder.pipeline.removed_blocks import Block, removed_blocks
@@ -54,6 +55,11 @@ class Attributed:
     blocks: Mapping[str, tuple[RemovedLines, ...]]
 
 
+def reason_of(rule: Rule) -> Reason:
+    """A rule as a reason of the ledger."""
+    return Reason(rule.batch, rule.stated, rule.mark)
+
+
 def attribute(cut: Cut) -> Attributed:
     """What accounts for each specialized file, and for each block that left a Python file."""
     return _Attribution(cut).run()
@@ -66,7 +72,15 @@ class _Attribution:
         # a file that was only formatted was edited by the manifest
         self.paths = sorted(cut.specialized.files.keys() - cut.specialized.formatted)
         self.tokens = dict(_tokens(cut))
-        self.rows = dict(_rows(cut.manifest))
+        # the name of the class of a registry's rows -> the statement about them
+        self.rows = {
+            fact.name.rpartition(".")[2]: Reason(
+                fact.batch, f"nothing that stays asks for these rows of {fact.name}", fact.mark
+            )
+            for batch in cut.manifest.batches
+            for fact in batch.facts
+            if fact.kind == "registry"
+        }
         self.removed_users = dict(_removed_users(cut))
         self.places: list[_Place] = []
         self.reasons: dict[int, Reasons] = {}  # index of a place -> why it left
@@ -106,7 +120,7 @@ class _Attribution:
             if path.endswith(".py") and not is_test(path):
                 for found in _matches(names, self.cut.upstream[path]):
                     for number in wanted.pop(found, ()):
-                        self.attribute(number, (Reason(rule.batch, rule.stated, rule.mark),))
+                        self.attribute(number, (reason_of(rule),))
 
     def read(self) -> None:
         """Read the removed blocks of each specialized file, then those that edits of the manifest removed."""
@@ -172,8 +186,7 @@ class _Attribution:
 
     def imported(self, place: _Place) -> Reasons:
         """Why the modules or names that a block imports were removed."""
-        module = _module(place.path, self.manifest)
-        package = package_of(place.path, module)
+        package = package_of(place.path, self.module(place.path))
         reasons: list[Reason] = []
         for written, names in place.block.imports:
             source = absolute(written, package)
@@ -213,11 +226,13 @@ class _Attribution:
             return self.reasons[min(own, key=lambda n: abs(n - number))]
         if not place.block.definition and (place.block.imports or place.block.indent):
             return ()  # only its own file can have used it
-        module = _module(place.path, self.manifest)
         for name in place.block.defines:
-            if takers := self.removed_users.get(f"{module}.{name}"):
+            if takers := self.removed_users.get(f"{self.module(place.path)}.{name}"):
                 return (takers,)
         return self.reasons[min(users)] if users else ()
+
+    def module(self, path: str) -> str:
+        return module_of(path, self.manifest.packages) or ""
 
     # -- all blocks -------------------------------------------------------------------------------
 
@@ -277,12 +292,9 @@ def _tokens(cut: Cut) -> Iterator[tuple[str, Reasons]]:
     reasons_of: defaultdict[str, list[Reason]] = defaultdict(list)
     for batch in cut.manifest.batches:
         for fact in batch.facts:
-            last = fact.name.rpartition(":")[2].rpartition(".")[2]
-            call = "()" if fact.kind == "predicate" else ""
-            why = Reason(batch.id, f"on the target {fact.name}{call} is {fact.value}", fact.mark)
-            if fact.kind == "attribute":
-                why = Reason(batch.id, f"on the target there is no {fact.name}", fact.mark)
             if fact.kind in ("predicate", "value", "environment", "attribute"):
+                last = fact.name.rpartition(":")[2].rpartition(".")[2]
+                why = Reason(batch.id, on_the_target(fact), fact.mark)
                 reasons_of[last].append(why)
                 reasons_of[f'"{last}'].append(why)
         absent_names = {absent.name for absent in batch.absent}
@@ -303,13 +315,6 @@ def _tokens(cut: Cut) -> Iterator[tuple[str, Reasons]]:
         yield name, tuple(reasons)
 
 
-def _rows(manifest: Manifest) -> Iterator[tuple[str, Reason]]:
-    """The name of the class of a registry's rows -> the statement about them."""
-    for fact in (fact for batch in manifest.batches for fact in batch.facts if fact.kind == "registry"):
-        text = f"nothing that stays asks for these rows of {fact.name}"
-        yield fact.name.rpartition(".")[2], Reason(fact.batch, text, fact.mark)
-
-
 def _removed_users(cut: Cut) -> Iterator[tuple[str, Reason]]:
     """Name -> the rule that removed a file that imported it. Tests do not count."""
     for path, summary in sorted(cut.before.summaries.items(), reverse=True):
@@ -317,8 +322,4 @@ def _removed_users(cut: Cut) -> Iterator[tuple[str, Reason]]:
         if rule is not None and not is_test(path):
             for item in summary.imports:
                 if item.name is not None:
-                    yield f"{item.target}.{item.name}", Reason(rule.batch, rule.stated, rule.mark)
-
-
-def _module(path: str, manifest: Manifest) -> str:
-    return module_of(path, manifest.packages) or ""
+                    yield f"{item.target}.{item.name}", reason_of(rule)

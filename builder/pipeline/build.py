@@ -19,13 +19,13 @@ from builder.emit.surface_json import as_counts, lost_names, surface_json
 from builder.emit.wheel import build_wheel
 from builder.emit.write import Output
 from builder.errors import BuildError, Problem
-from builder.manifest.model import Manifest
+from builder.manifest.model import Manifest, Pin
 from builder.manifest.statements import BASE
 from builder.native.units import units
 from builder.pipeline import report_page
 from builder.pipeline.answers.context import Context
 from builder.pipeline.cut import Cut
-from builder.pipeline.graph_answers import NAME, uncertain
+from builder.pipeline.graph_answers import UNCERTAIN, uncertain_json
 from builder.pipeline.measure import Figures
 from builder.pipeline.outcome import Outcome
 from builder.pipeline.request_key import own_digest
@@ -39,10 +39,7 @@ SBOM, PROVENANCE = "sbom.cdx.json", "provenance.intoto.json"
 
 def version_of(upstream: Upstream, manifest: Manifest) -> str:
     """The distribution's version: upstream's (a pin may state it), the label, and the commit for git."""
-    pinned = next(
-        (p.version for p in manifest.upstream.pins.values() if p.commit == upstream.commit and p.version),
-        None,
-    )
+    pinned = next((p.version for p in _pins_of(upstream, manifest) if p.version), None)
     return distribution_version(pinned or upstream.version or "0.0.0.dev0", label_of(upstream, manifest))
 
 
@@ -105,7 +102,6 @@ def assemble(
         families={batch: str(matches) for batch, matches in cut.families.items()},
         units=_units(cut),
     )
-    doubts = uncertain(cut, outcome.graphs)
     context = Context(outcome, manifest)
     shown = report_page.Build(upstream, wheel.name if wheel else "", version, without)
     files = {
@@ -120,11 +116,11 @@ def assemble(
             lost_names(cut.surfaces, manifest.roots.command_line, [b.id for b in manifest.batches]),
         ),
         report_html.NAME: report_html.report_html(
-            report_page.report_data(shown, context, measured, doubts, manifest)
+            report_page.report_data(shown, context, measured, manifest)
         ),
         SURFACE: surface_json(cut.surfaces),
         SBOM: bill,
-        NAME: doubts.to_bytes(),
+        UNCERTAIN: uncertain_json(cut, outcome.graphs),
         **({wheel.name: wheel.data} if wheel else {}),
     }
     sources = {path: text.encode() for path, text in manifest.texts.items()} | dict(manifest.overlays)
@@ -181,16 +177,15 @@ def _small_enough(upstream: Upstream, manifest: Manifest, measured: Figures) -> 
         Problem("G007", f"The output of {pin} has {lines:,} lines of code, and may have {most:,}.", item.mark)
         for item in manifest.scope
         for pin, most in item.lines.items()
-        if lines > most and pin in (upstream.spec, _pin_of(upstream, manifest))
+        if lines > most and pin in (upstream.spec, *(p.name for p in _pins_of(upstream, manifest)))
     ]
     if problems:
         raise BuildError(problems)
 
 
-def _pin_of(upstream: Upstream, manifest: Manifest) -> str | None:
-    """The pin that a commit is, however it was asked for."""
-    pins = manifest.upstream.pins.values()
-    return next((p.name for p in pins if p.commit and p.commit == upstream.commit), None)
+def _pins_of(upstream: Upstream, manifest: Manifest) -> list[Pin]:
+    """The pins of the commit of an upstream, however it was asked for."""
+    return [p for p in manifest.upstream.pins.values() if p.commit and p.commit == upstream.commit]
 
 
 def _units(cut: Cut) -> Mapping[str, Mapping[str, int]] | None:

@@ -25,7 +25,7 @@ from builder.pipeline.expand import expand
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import decide_requirements, overlay
-from builder.pipeline.prune import Pruned, chosen, partial_paths, prune, require_project
+from builder.pipeline.prune import Pruned, partial_paths, prune, require_project
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes, unmatched
 from builder.pipeline.reduce import Setting, reduce
 from builder.pipeline.run import Recalled, Run, Stop, raise_problems
@@ -34,6 +34,7 @@ from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
 from builder.pipeline.verify import broken_files, true_places
 from builder.select.families import with_paths
+from builder.select.rules import select
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.results import Specialized
 from builder.tree import Snapshot
@@ -100,7 +101,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     while True:
         # select: what the rules say of each path
         asked = with_paths(excused(manifest, about, run.within), upstream.tree)
-        selection = chosen(upstream, asked, run.within)
+        selection = select(upstream.tree, asked, run.within)
         offering = surface_files(upstream, selection, asked)
         pending = compare_beside(run, offering, selection, asked.packages)
 

@@ -43,13 +43,6 @@ class _Names(NamedTuple):
     available: tuple[tuple[str, str], ...]  # what is called, the part of it that may be of a family
 
 
-def _names_in(data: bytes, needles: tuple[str, ...]) -> _Names | None:
-    """The names in a text that hold a needle; None when there are none."""
-    lowered = data.lower()
-    present = tuple(needle for needle in needles if needle.encode() in lowered)
-    return _names_with(data, present) if present else None
-
-
 @remembered
 def _names_with(data: bytes, present: tuple[str, ...]) -> _Names:
     """The names in a text that hold one of these needles, each of which the text has."""
@@ -98,7 +91,8 @@ def expand_families(
     for path in staying:
         found.text(path, staying[path])
     batches = tuple(found.batch(batch) for batch in manifest.batches)
-    return replace(manifest, batches=batches), found.matches(), list(found.unmatched())
+    matches = {batch.id: FamilyMatches(found.names(batch)) for batch in manifest.batches if batch.words}
+    return replace(manifest, batches=batches), matches, list(found.unmatched())
 
 
 class _Expansion:
@@ -194,18 +188,20 @@ class _Expansion:
 
     def text(self, path: str, data: bytes) -> None:
         """Strings and attributes in the text of a file."""
-        found = _names_in(data, self._families.needles)
-        if found is None:
+        lowered = data.lower()
+        present = tuple(needle for needle in self._families.needles if needle.encode() in lowered)
+        if not present:
             return
-        for name, member in self._named(found.strings):
+        written = _names_with(data, present)
+        for name, member in self._named(written.strings):
             if name.startswith("--"):
                 self._values.setdefault(("add_argument", name), member)
                 self._parsed(path, member, name[2:].replace("-", "_"))
             elif name not in self._fields or name == member.word.text:
                 self._values.setdefault(("*", name), member)
-        for name, member in self._named(found.fields):
+        for name, member in self._named(written.fields):
             self._parsed(path, member, name)
-        for name, member in self._named(found.attributes):
+        for name, member in self._named(written.attributes):
             if _QUESTION.match(name):
                 self._fact("value", member, f"*.{name}", False)
             elif name not in self._methods and any(
@@ -213,11 +209,11 @@ class _Expansion:
             ):  # a file that the batch does not except stores such an attribute
                 self._fact("value", member, f"*.{name}", None)
 
-        for owner, name in found.looked_up:
+        for owner, name in written.looked_up:
             attribute = self._member(name)
             if attribute is not None and owner != "self":
                 self._fact("attribute", attribute, f"{owner}.{name}", False)
-        for asked, name in found.available:
+        for asked, name in written.available:
             argument = self._member(name)
             if argument is not None:
                 self._fact("predicate", argument, asked, False)
@@ -273,28 +269,19 @@ class _Expansion:
             ),
         )
 
-    def matches(self) -> Mapping[str, FamilyMatches]:
-        """What the words of each batch matched."""
-        return {
-            batch.id: FamilyMatches(self._names(batch)) for batch in self._manifest.batches if batch.words
-        }
-
-    def _names(self, batch: Batch) -> dict[str, tuple[str, ...]]:
+    def names(self, batch: Batch) -> dict[str, tuple[str, ...]]:
+        """What the words of a batch matched, by kind."""
         marks = {word.mark for word in batch.words}
-        found: dict[str, list[str]] = {}
-        for rule in batch.rules:
-            if rule.mark in marks:
-                found.setdefault("path", []).append(rule.pattern.removeprefix("/"))
-        for (kind, name), fact in self._facts.items():
-            if fact.batch == batch.id:
-                found.setdefault(kind, []).append(name)
-        for (what, name), absent in self._absent.items():
-            if absent.batch == batch.id:
-                found.setdefault(what, []).append(name)
+        matched = [("path", r.pattern.removeprefix("/"), r.batch) for r in batch.rules if r.mark in marks]
+        matched += ((kind, name, fact.batch) for (kind, name), fact in self._facts.items())
+        matched += ((kind, name, absent.batch) for (kind, name), absent in self._absent.items())
         for (names, value), member in self._values.items():
-            if member.batch == batch.id:
-                found.setdefault("option value" if names == "*" else "flag", []).append(value)
-        return {kind: tuple(sorted(set(names))) for kind, names in sorted(found.items())}
+            matched.append(("option value" if names == "*" else "flag", value, member.batch))
+        kinds: dict[str, set[str]] = {}
+        for kind, name, owner in matched:
+            if owner == batch.id:
+                kinds.setdefault(kind, set()).add(name)
+        return {kind: tuple(sorted(names)) for kind, names in sorted(kinds.items())}
 
     def unmatched(self) -> Iterator[Problem]:
         """R009 for each word that nothing is named by."""

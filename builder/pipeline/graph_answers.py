@@ -102,30 +102,19 @@ def _closed(
     return {node: sets[bits] for node, bits in found.items()}
 
 
-NAME = "uncertain.json"
+UNCERTAIN = "uncertain.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Uncertain:
-    """Modules that a rule keeps though no root reaches them, and conditions that the evaluator left alone."""
-
-    modules: tuple[tuple[str, str, int], ...]  # module, path, lines
-    conditions: tuple[tuple[str, int, str], ...]  # path, line, sentence
-
-    def to_bytes(self) -> bytes:
-        """`uncertain.json`: largest modules first."""
-        record = {
-            "schema_version": 1,
-            "modules": [
-                {"module": m, "path": p, "lines": n, "evidence": "a rule keeps it, and no root reaches it"}
-                for m, p, n in sorted(self.modules, key=lambda row: (-row[2], row[0]))
-            ],
-            "conditions": [{"path": p, "line": n, "evidence": why} for p, n, why in self.conditions],
-        }
-        return (json.dumps(record, indent=2) + "\n").encode()
-
-
-def uncertain(cut: Cut, graphs: GraphAnswers) -> Uncertain:
-    """What the output holds without a proof that it must."""
-    modules = tuple((module, path, lines_of(cut.output, path) or 0) for module, path in graphs.unreached)
-    return Uncertain(modules, tuple(cut.specialized.uncertain))
+def uncertain_json(cut: Cut, graphs: GraphAnswers) -> bytes:
+    """What the output holds without a proof that it must: modules that a rule keeps though no root reaches
+    them, the largest first, and conditions that the evaluator left alone."""
+    modules = [(module, path, lines_of(cut.output, path) or 0) for module, path in graphs.unreached]
+    record = {
+        "schema_version": 1,
+        "modules": [
+            {"module": m, "path": p, "lines": n, "evidence": "a rule keeps it, and no root reaches it"}
+            for m, p, n in sorted(modules, key=lambda row: (-row[2], row[0]))
+        ],
+        "conditions": [{"path": p, "line": n, "evidence": why} for p, n, why in cut.specialized.uncertain],
+    }
+    return (json.dumps(record, indent=2) + "\n").encode()

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from builder.emit import figures, ledger
 from builder.emit.ledger import Reason
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Rule
-from builder.pipeline.attribution import Attributed, RemovedLines, attribute
+from builder.pipeline.attribution import Attributed, RemovedLines, attribute, reason_of
 from builder.pipeline.cut import Cut
 
 
@@ -77,7 +76,7 @@ def reasons(cut: Cut, attributed: Attributed | None = None) -> Mapping[str, Sequ
 
 def _decided(cut: Cut, path: str) -> list[Reason]:
     if rule := cut.decided.removed.get(path):
-        return [_of(rule)]
+        return [reason_of(rule)]
     decision = cut.decided.selection.decisions.get(path)
     if decision is None:
         return [Reason(ROOT, "a kept model")]
@@ -87,8 +86,4 @@ def _decided(cut: Cut, path: str) -> list[Reason]:
         return [Reason(decision.rule.batch, f"it follows {module}", decision.rule.mark)]
     if path in cut.decided.needed:
         return [Reason(ROOT, f"{cut.decided.needed[path]} needs it", decision.rule.mark)]
-    return [_of(decision.rule)]
-
-
-def _of(rule: Rule) -> Reason:
-    return Reason(rule.batch, rule.stated, rule.mark)
+    return [reason_of(decision.rule)]

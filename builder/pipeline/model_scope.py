@@ -132,12 +132,8 @@ class _Scope:
 
     def _stays(self, one: Models) -> str | None:
         if one not in self._answers:
-            if one.kind == "name":
-                self._answers[one] = self._named(one)
-            elif one.kind == "architectures":
-                self._answers[one] = self._listed(one)
-            else:
-                self._answers[one] = self._with_name(one)
+            readings = {"name": self._named, "architectures": self._listed}
+            self._answers[one] = readings.get(one.kind, self._with_name)(one)
         return self._answers[one]
 
     def _named(self, one: Models) -> str | None:
@@ -157,14 +153,14 @@ class _Scope:
         answers = {name: self._answer(one.name, name) for name in sorted(self.architectures)}
         if answers and None not in answers.values():
             return next((name for name, said in answers.items() if said), None)
-        listed = self._strings(one.name)
+        path = self._module_with(one.name)
+        listed = _strings(self.upstream[path], path, one.name.rpartition(".")[2]) if path else None
         if listed is None:
             message = (
                 f"`{one.name}` is no list of architectures that can be read in upstream's code, and no "
                 "function that answers for one."
             )
-            there = self._module_with(one.name) is not None
-            self.problems.append(Problem("R009", message, one.mark, nothing=not there))
+            self.problems.append(Problem("R009", message, one.mark, nothing=path is None))
             return None
         return min(listed & self.architectures, default=None)
 
@@ -188,12 +184,6 @@ class _Scope:
             return any(isinstance(node, ast.arg) and node.arg == one.name for node in ast.walk(tree))
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
         return any(isinstance(node, kinds) and node.name == one.name for node in ast.walk(tree))
-
-    def _strings(self, qualified: str) -> set[str] | None:
-        name, path = qualified.rpartition(".")[2], self._module_with(qualified)
-        if path is None:
-            return None
-        return _strings(self.upstream[path], path, name)
 
     def _module_with(self, qualified: str) -> str | None:
         """The path of the module of a qualified name, where the module mentions the name."""

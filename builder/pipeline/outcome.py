@@ -118,7 +118,7 @@ class Outcomes:
             for path in output:
                 if output.tree[path] != self._upstream.tree.get(path):
                     output[path]  # raises where the text is not the one that the tree names
-        except (ValueError, AttributeError, TypeError):
+        except (BuildError, ValueError, AttributeError, TypeError):
             return None
         return replace(known, record=record)
 

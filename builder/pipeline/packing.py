@@ -162,7 +162,8 @@ class _Writer:
                 taken = not taken
                 turns.append(0)
             turns[-1] += 1
-        node: list[Any] = ["snapshot", self._raw(["plain", *turns])]
+        plain = ["plain", *turns]
+        node: list[Any] = ["snapshot", self._node(tuple(plain), plain)]
         for path, entry in snapshot.tree.items():
             if upstream.get(path) != entry:
                 if entry.mode == GITLINK:
@@ -172,12 +173,8 @@ class _Writer:
 
     def _text(self, path: str, text: bytes) -> tuple[int, int]:
         """The numbers of a path and of the pieces of its text."""
-        known = self._texts.get((path, text))
-        if known is None:
-            known = self._texts[path, text] = self.number(path), self._pieces(path, text)
-        return known
-
-    def _pieces(self, path: str, text: bytes) -> int:
+        if (path, text) in self._texts:
+            return self._texts[path, text]
         node: list[Any] = ["plain"]
         end = 0
         for piece in delta(self._packing.upstream.get(path, b""), text):
@@ -186,11 +183,8 @@ class _Writer:
             else:
                 node += [piece[0] - end, piece[1]]  # what is passed over
                 end = sum(piece)
-        return self._raw(node)
-
-    def _raw(self, node: list[Any]) -> int:
-        """The number of a list that holds no numbers of nodes."""
-        return self._node(tuple(node), node)
+        self._texts[path, text] = numbers = self.number(path), self._node(tuple(node), node)
+        return numbers
 
 
 class _Reader:

@@ -6,7 +6,7 @@ module that is made of models.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from builder.adapter import MIRROR
@@ -20,7 +20,7 @@ from builder.manifest.statements import BASE, Rule
 from builder.pipeline.architectures import rows
 from builder.pipeline.data_files import followed, unnamed
 from builder.pipeline.starts import Starts, edges_of, entrances, programs, registers_models
-from builder.select.rules import Selection, reach_rule, select
+from builder.select.rules import Selection, reach_rule
 from builder.tree import Snapshot
 
 UNREACHED = "no root reaches it"
@@ -57,23 +57,13 @@ def partial_paths(paths: Iterable[str], folder: str, kind: str = "unknown") -> t
     pyproject.toml is not upstream's.
     """
     paths = list(paths)
+    below = tuple(sorted({"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1}))
     if kind == "wheel":
-        return tuple(sorted({"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1}))
+        return below
     if not folder or {path.partition("/")[0] for path in paths if "/" in path} != {folder}:
         return ()
     # a repository made of a wheel holds nothing of the project but the package
-    below = {"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1}
-    return (below.pop(),) if len(below) == 1 else (folder,)
-
-
-def chosen(snapshot: Snapshot, manifest: Manifest, within: Sequence[str] | None = None) -> Selection:
-    """What the rules alone say of every path. Problems stay in the selection.
-
-    `within`: the only folders that this upstream has; from the paths if not given.
-    """
-    if within is None:
-        within = partial_paths(snapshot, manifest.upstream.project.folder)
-    return select(snapshot.tree, manifest, within=within)
+    return below if len(below) == 1 else (folder,)
 
 
 def prune(
@@ -83,7 +73,15 @@ def prune(
 
     `staying`: the summaries of the Python that no rule removes, and `index` over it.
     """
-    selection = selection.narrowed(_defining(staying), reach_rule(manifest))
+
+    def defining(path: str, name: str) -> bool:
+        """Return whether the module at a path binds a name, at its top or in the body of a class."""
+        summary = staying.get(path)
+        return summary is not None and (
+            name in summary.names or any(member.endswith(f".{name}") for member in summary.members)
+        )
+
+    selection = selection.narrowed(defining, reach_rule(manifest))
     verdict = {path: decision.verdict for path, decision in selection.decisions.items()}
     registering = _registering(manifest, upstream, index)
     models = {path for path in registering if verdict.get(path) == "reach"}
@@ -107,7 +105,11 @@ def prune(
         found = starts.reach(edges)
     unreached = {p for p, s in there.items() if verdict.get(p) == "reach" and s.module not in found}
 
-    none, model = unreached_rule(manifest), _model_rule(manifest)
+    none = unreached_rule(manifest)
+    # models leave for the batch that closes the set of architectures
+    closed = (b.id for b in manifest.batches for option in b.options if option.removed_models)
+    mark = manifest.mark("roots", "models", "keep")
+    model = Rule("roots.models does not keep it", "remove", next(closed, BASE), mark=mark)
     removed = {
         path: model if path in models else none if path in unreached else decision.rule
         for path, decision in selection.decisions.items()
@@ -139,25 +141,6 @@ def with_followers(
 def unreached_rule(manifest: Manifest) -> Rule:
     """The rule by which modules leave that no root reaches."""
     return Rule(UNREACHED, "reach", BASE, mark=manifest.mark("roots"))
-
-
-def _model_rule(manifest: Manifest) -> Rule:
-    """The rule by which models leave, for the batch that closes the set of architectures."""
-    closed = (b.id for b in manifest.batches for option in b.options if option.removed_models)
-    mark = manifest.mark("roots", "models", "keep")
-    return Rule("roots.models does not keep it", "remove", next(closed, BASE), mark=mark)
-
-
-def _defining(summaries: Mapping[str, Summary]) -> Callable[[str, str], bool]:
-    """Does the module at a path bind a name, at its top or in the body of a class?"""
-
-    def defines(path: str, name: str) -> bool:
-        summary = summaries.get(path)
-        return summary is not None and (
-            name in summary.names or any(member.endswith(f".{name}") for member in summary.members)
-        )
-
-    return defines
 
 
 def _registering(manifest: Manifest, upstream: Snapshot, index: Index) -> set[str]:

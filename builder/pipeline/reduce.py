@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from builder import memo
 from builder.errors import Problem
-from builder.graph.modules import Summary, SummaryCache, known_of, python_paths
+from builder.graph.modules import Summary, SummaryCache, known_of, python_paths, summaries
 from builder.graph.names import is_test
 from builder.manifest.model import Manifest
 from builder.native import lockstep
 from builder.pipeline import request_key, unresolved_uses
 from builder.pipeline.prune import Pruned, python_modules
 from builder.pipeline.run import Run, digest_of
-from builder.pipeline.unneeded_modules import empty_modules, narrowed, output_summaries
+from builder.pipeline.unneeded_modules import empty_modules, narrowed
 from builder.select.patterns import PatternSet
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import Session, specialize
@@ -62,10 +62,11 @@ def reduce(
     Stops with uses of removed code that cannot be removed, in Python or in native code (R008), and with edits
     that the oracle does not confirm (G010).
     """
+    folders = tuple(folder.rstrip("/") + "/" for folder in setting.manifest.packages.values())
     output, total = files, Specialized({})
     consequences: tuple[lockstep.Consequence, ...] = ()
     known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)
-    reported: set[tuple[str, str, str]] = set()
+    reported: set[tuple[str, str, str]] = set()  # the uses that an earlier pass left open
     session = Session() if run.recalled is not None else None  # a proof begins again each time
     for number in range(1, _MAX_PASSES + 1):
         specialized, followed = specialize_once(output, pruned, setting, run.memo, session)
@@ -77,7 +78,8 @@ def reduce(
         empty = empty_modules(output, specialized.emptied, total.files, staying, setting.manifest)
         total.lost.update(dict.fromkeys(empty.values(), "nothing is left in it"))
         output = output.replace(dict.fromkeys(empty))
-        summarized = output_summaries(output, setting.manifest, ChainMap(known, run.summaries))
+        inside = output.restrict([path for path in output if path.startswith(folders)])
+        summarized = summaries(inside, setting.manifest.packages, ChainMap(known, run.summaries))
         known |= known_of(output, summarized)
         run.remember(output, summarized)
         if number == _MAX_PASSES:

@@ -19,7 +19,6 @@ from builder.pipeline.answers.context import Context, reasons_of, restore_path, 
 from builder.pipeline.answers.statements import requirement_reasons
 from builder.pipeline.answers.surface import item_answer
 from builder.pipeline.attribution import RemovedLines
-from builder.pipeline.graph_answers import Uncertain
 from builder.pipeline.measure import Figures
 from builder.source.headings import defined_names
 from builder.source.textdiff import hunks
@@ -37,9 +36,7 @@ class Build:
     without: Sequence[str]
 
 
-def report_data(
-    build: Build, context: Context, figures: Figures, uncertain: Uncertain, manifest: Manifest
-) -> dict[str, Any]:
+def report_data(build: Build, context: Context, figures: Figures, manifest: Manifest) -> dict[str, Any]:
     """The page's data. Reasons and long sentences are numbers into `reasons` and `texts`."""
     tables = Tables()
     files = file_rows(context, figures.rows, tables)
@@ -60,12 +57,12 @@ def report_data(
         "surface": surface_rows(context, tables),
         "requirements": requirement_rows(context, tables),
         "uncertain": {
-            "modules": [numbers[path] for _, path, _ in uncertain.modules if path in numbers],
-            "conditions": [list(row) for row in uncertain.conditions],
+            "modules": [numbers[path] for _, path in context.graphs.unreached if path in numbers],
+            "conditions": context.cut.specialized.uncertain,
         },
         "gates": [[code, meaning] for code, (_, meaning) in sorted(CODES.items()) if code.startswith("G")],
     }
-    return data | {"reasons": tables.reasons.rows, "texts": tables.texts.rows}
+    return data | {"reasons": list(tables.reasons), "texts": list(tables.texts)}
 
 
 def _build(build: Build, context: Context, manifest: Manifest) -> dict[str, Any]:
@@ -101,35 +98,20 @@ def _stated(batch: Batch | None) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class Table:
-    """Numbers values in the order in which they are first asked for."""
-
-    rows: list[Any] = field(default_factory=list)
-    _numbers: dict[Any, int] = field(default_factory=dict)
-
-    def number(self, value: Any) -> int:
-        """The number of a hashable value."""
-        if value not in self._numbers:
-            self._numbers[value] = len(self.rows)
-            self.rows.append(value)
-        return self._numbers[value]
-
-
-@dataclass(slots=True)
 class Tables:
-    """`reasons` holds (batch, rule, place); `texts` holds sentences."""
+    """Numbers reasons (batch, rule, place) and sentences in the order in which they are first asked for."""
 
-    reasons: Table = field(default_factory=Table)
-    texts: Table = field(default_factory=Table)
+    reasons: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    texts: dict[str, int] = field(default_factory=dict)
 
     def of(self, reasons: Iterable[Reason]) -> list[int]:
         """The numbers of reasons, each once, in order."""
         rows = ((r.batch, r.rule, str(r.mark) if r.mark else "") for r in reasons)
-        return list(dict.fromkeys(self.reasons.number(row) for row in rows))
+        return list(dict.fromkeys(self.reasons.setdefault(row, len(self.reasons)) for row in rows))
 
     def text(self, sentence: str | None) -> int:
         """The number of a sentence; -1 for none."""
-        return self.texts.number(sentence) if sentence else -1
+        return self.texts.setdefault(sentence, len(self.texts)) if sentence else -1
 
 
 def surface_rows(context: Context, tables: Tables) -> list[list[Any]]:
@@ -139,17 +121,9 @@ def surface_rows(context: Context, tables: Tables) -> list[list[Any]]:
     rows: list[list[Any]] = []
     for key, item in sorted({**surfaces.after, **surfaces.before}.items()):
         answer = item_answer(context, key, item)
-        place = item.places[0]
-        rows.append(
-            [
-                *key,
-                answer.state,
-                f"{place.path}:{place.line}",
-                answer.headline,
-                tables.of(answer.reasons),
-                tables.text(answer.back),
-            ]
-        )
+        place = f"{item.places[0].path}:{item.places[0].line}"
+        numbers = tables.of(answer.reasons), tables.text(answer.back)
+        rows.append([*key, answer.state, place, answer.headline, *numbers])
     return rows
 
 
@@ -172,13 +146,12 @@ def requirement_rows(context: Context, tables: Tables) -> list[list[Any]]:
 
 def _requirements(context: Context) -> dict[tuple[str, str, str], tuple[list[str], list[str]]]:
     """(file, extra, name) -> what upstream and the output state."""
-    found: dict[tuple[str, str, str], tuple[list[str], list[str]]] = {}
+    stated: dict[tuple[str, str, str], tuple[list[str], list[str]]] = {}
     for side, tree in enumerate((context.cut.upstream, context.cut.output)):
         for project in projects(tree, context.manifest.packages):
             for one in project.requirements:
-                both = found.setdefault((project.path, one.extra, one.name), ([], []))
-                both[side].append(one.text)
-    return found
+                stated.setdefault((project.path, one.extra, one.name), ([], []))[side].append(one.text)
+    return stated
 
 
 STATES = ("kept", "edited", "removed", "added")
@@ -189,7 +162,7 @@ def file_rows(context: Context, rows: Sequence[Row], tables: Tables) -> list[lis
     """For each path: path, number of its state, lines before and after, bytes before and after, reasons,
     how to bring it back, and why it was emptied. Null for what a side does not have."""
     before, after = context.cut.upstream, context.cut.output
-    found: list[list[Any]] = []
+    result: list[list[Any]] = []
     for row in rows:
         back = emptied = None
         if row.verdict == "removed":
@@ -197,20 +170,11 @@ def file_rows(context: Context, rows: Sequence[Row], tables: Tables) -> list[lis
             back = restore_path(context, row.path, rule) if rule else None
             module = module_of(row.path, context.manifest.packages)
             emptied = context.cut.specialized.lost.get(module) if rule is None and module else None
-        found.append(
-            [
-                row.path,
-                STATES.index(row.verdict),
-                row.lines_before,
-                row.lines_after,
-                len(before[row.path]) if row.before else None,
-                len(after[row.path]) if row.after else None,
-                tables.of((row.reason, *row.also)),
-                tables.text(back),
-                tables.text(str(emptied) if emptied else None),
-            ]
-        )
-    return found
+        lines = row.lines_before, row.lines_after
+        sizes = len(before[row.path]) if row.before else None, len(after[row.path]) if row.after else None
+        numbers = tables.of((row.reason, *row.also)), tables.text(back), tables.text(emptied)
+        result.append([row.path, STATES.index(row.verdict), *lines, *sizes, *numbers])
+    return result
 
 
 def ways(context: Context, numbers: Mapping[str, int]) -> dict[str, Any]:
@@ -250,16 +214,14 @@ def diffs(
         old, new = before[row.path], after[row.path]
         if not (is_text(old) and is_text(new)):
             continue
-        told = blocks.get(row.path, ())
         pieces: list[list[Any]] = []
         for first, last, text in split_hunks(hunks(old, new)):
-            within = [b for b in told if b.line < last and first < b.line + b.lines]
+            within = [b for b in blocks.get(row.path, ()) if b.line < last and first < b.line + b.lines]
             within.sort(key=lambda b: -b.lines)
             # a block's lines count for the first of its reasons
             why = [reason for block in within for reason in block.reasons[:1]]
             why += [reason for block in within for reason in block.reasons[1:]]
-            why = why or [row.reason, *row.also]
-            pieces.append([text, tables.of(why)])
+            pieces.append([text, tables.of(why or (row.reason, *row.also))])
         found.append([number, pieces])
     return found
 

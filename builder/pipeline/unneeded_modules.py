@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from builder.graph.modules import Summary, SummaryCache, summaries, summarise
+from builder.graph.modules import Summary, summarise
 from builder.graph.names import is_test, module_of
 from builder.graph.reach import graph
 from builder.graph.resolve import Index
@@ -65,13 +65,6 @@ def _only_runs(output: Snapshot, source: Summary, module: str) -> bool:
     if source.path not in output or any(each.name and each.target == module for each in source.imports):
         return False
     return identifier_counts(output[source.path])[module.rpartition(".")[2].encode()] == 1
-
-
-def output_summaries(output: Snapshot, manifest: Manifest, known: SummaryCache) -> dict[str, Summary]:
-    """The summaries of an output's Python in the packages."""
-    folders = tuple(folder.rstrip("/") + "/" for folder in manifest.packages.values())
-    inside = output.restrict([path for path in output if path.startswith(folders)])
-    return summaries(inside, manifest.packages, known)
 
 
 def narrowed(

@@ -67,13 +67,12 @@ def problems(
         module = module_of(path, manifest.packages)
         if module is None:
             continue
-        asked = _asked(path, module, files[path], names, lambda name: _is_gone(name, gone, facts))
+        asked = _asked(
+            path, module, files[path], names,
+            lambda name: name in gone or facts.module_gone(name) is not None,
+        )  # fmt: skip
         if asked is not None:
             yield _problem(path, error, files[path], *asked)
-
-
-def _is_gone(name: str, gone: set[str], facts: Facts) -> bool:
-    return name in gone or facts.module_gone(name) is not None
 
 
 def _asked(

@@ -46,23 +46,20 @@ def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
 def with_spelling(problems: Iterable[Problem], manifest: Manifest, upstream: Snapshot) -> list[Problem]:
     """The problems, those of `unused_facts` with the name of upstream that was probably meant."""
     names = {mark: name for _, name, mark in _names(manifest)}
-    return [
-        p if p.code != "R009" or p.mark not in names else _spelt(p, names[p.mark], upstream) for p in problems
-    ]
 
+    def spelt(problem: Problem) -> Problem:
+        name = names.get(problem.mark, "") if problem.code == "R009" and problem.mark else ""
+        half = len(name) // 2
+        if half < 2:
+            return problem
+        # a word of upstream's Python that begins or ends as the name does
+        begin, end = re.escape(name[:half].encode()), re.escape(name[half:].encode())
+        alike = re.compile(rb"(?<![\w-])(?:" + begin + rb"[\w-]*|[\w-]*" + end + rb")(?![\w-])")
+        python = (upstream[path] for path in upstream if path.endswith(".py"))
+        near = nearest(name, {word.decode() for text in python for word in alike.findall(text)}, cutoff=0.8)
+        return replace(problem, hint=f"{near} {problem.hint}") if near else problem
 
-def _spelt(problem: Problem, name: str, upstream: Snapshot) -> Problem:
-    """The problem with the words of upstream's Python that begin or end as the name does, if one is close."""
-    half = len(name) // 2
-    if half < 2 or problem.mark is None:
-        return problem
-    begin, end = re.escape(name[:half].encode()), re.escape(name[half:].encode())
-    alike = re.compile(rb"(?<![\w-])(?:" + begin + rb"[\w-]*|[\w-]*" + end + rb")(?![\w-])")
-    words = {
-        word.decode() for path in upstream if path.endswith(".py") for word in alike.findall(upstream[path])
-    }
-    near = nearest(name, words, cutoff=0.8)
-    return replace(problem, hint=f"{near} {problem.hint}") if near else problem
+    return [spelt(problem) for problem in problems]
 
 
 def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
@@ -116,10 +113,6 @@ def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
             yield f"The absent {absent.kind}", name, absent.mark
 
 
-#: Facts about something that is no definition of a module.
-_OF_NO_MODULE = ("environment", "quiet-import")
-
-
 def misplaced_names(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     """R009 for each fact and absent symbol that names something in a package of upstream whose module does
     not hold this name. A pattern of modules (`pkg.**.Class`) is left to its expansion.
@@ -142,7 +135,8 @@ def _qualified(manifest: Manifest) -> Iterator[tuple[str, str, Fact | Absent]]:
         for fact in batch.facts:
             # an attribute that is not there may be stated of what is there
             name = fact.name.rpartition(".")[0] if fact.kind == "attribute" else fact.name.partition(":")[0]
-            if fact.kind not in _OF_NO_MODULE and folder_of(name, manifest.packages):
+            of_module = fact.kind not in ("environment", "quiet-import")
+            if of_module and folder_of(name, manifest.packages):
                 yield f"The {fact.kind.replace('-', ' ')}", name, fact
             for name in str(fact.value).split() if fact.kind == "registry" else ():
                 if folder_of(name, manifest.packages) and "." in name:

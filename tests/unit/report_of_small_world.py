@@ -8,7 +8,6 @@ from memory_store import MemoryStore
 from test_outcome import Step, run
 
 from builder.pipeline.answers.context import Context
-from builder.pipeline.graph_answers import uncertain
 from builder.pipeline.report_page import Build, report_data
 from builder.pipeline.run import Recalled
 
@@ -16,6 +15,5 @@ from builder.pipeline.run import Recalled
 def shown_of_small_world() -> tuple[Context, dict[str, Any]]:
     done, upstream, manifest = run(Step(), Recalled.of(MemoryStore()))
     context = Context(done, manifest)
-    found = uncertain(done.cut, done.graphs)
     stated = Build(upstream, "acme-1.whl", "1.2.3+small", ())
-    return context, report_data(stated, context, done.figures, found, manifest)
+    return context, report_data(stated, context, done.figures, manifest)

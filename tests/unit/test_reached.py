@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -14,7 +15,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.switches import without
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.data_files import followed
-from builder.pipeline.graph_answers import graph_answers, uncertain
+from builder.pipeline.graph_answers import graph_answers, uncertain_json
 from builder.pipeline.measure import reasons
 from builder.pipeline.ranges import About
 from builder.pipeline.verify import again, output_world
@@ -160,8 +161,8 @@ def test_a_rule_overrides_reach_both_ways() -> None:
     found = done({**files, "held.py": "X = 1\n"}, rest)
     assert left(found) == {"used.py", "models/registry.py"}
     graphs = graph_answers(found, output_world(found, found.manifest), found.manifest)
-    listed = uncertain(found, graphs)
-    assert {module for module, _, _ in listed.modules} == {"pkg.alone", "pkg.held"}
+    listed = json.loads(uncertain_json(found, graphs))
+    assert {row["module"] for row in listed["modules"]} == {"pkg.alone", "pkg.held"}
 
 
 def test_of_the_files_that_a_rule_prunes_those_that_define_nothing_of_the_kind_go_by_reach() -> None:

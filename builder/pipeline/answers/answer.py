@@ -51,7 +51,13 @@ def sentences(answer: Answer) -> list[str]:
     """The answer for a person: the headline, the way from a root, the statements, how to change it."""
     lines = [f"{answer.headline}."]
     if answer.module and answer.state != "removed":
-        lines += ["  no root reaches it"] if answer.way is None else _way(answer.way, answer.start)
+        if answer.way:
+            lines.append(f"  the shortest way from {answer.start}:")
+        else:
+            lines.append("  no root reaches it" if answer.way is None else f"  it is {answer.start}")
+        for step in answer.way or ():
+            edge = step.edge
+            lines.append(f"    {edge.source} -> {edge.target}  ({edge.kind}, {step.path}:{edge.line})")
     stated = [
         f"  {reason.batch:<10} {reason.rule}" + (f"  ({reason.mark})" if reason.mark else "")
         for reason in answer.reasons
@@ -115,11 +121,3 @@ def plural(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
-
-
-def _way(way: tuple[Step, ...], start: str) -> list[str]:
-    steps = [
-        f"    {step.edge.source} -> {step.edge.target}  ({step.edge.kind}, {step.path}:{step.edge.line})"
-        for step in way
-    ]
-    return [f"  the shortest way from {start}:", *steps] if steps else [f"  it is {start}"]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from builder.analysis.conditions import Cause
 from builder.analysis.removals import Removal
 from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import Reason
@@ -71,26 +69,9 @@ def state_of(before: object, after: object) -> State:
     return "kept" if before == after else "edited"
 
 
-def reason_of(cause: Cause) -> Reason:
-    """A cause of the surface as a reason of the ledger."""
-    return Reason(cause.batch, cause.text, cause.mark)
-
-
 def reasons_of(removal: Removal | None) -> tuple[Reason, ...]:
     """The statement that removed something, as reasons of the ledger; () where none of a batch did."""
     return (Reason(removal.batch, removal.note, removal.mark),) if removal and removal.batch else ()
-
-
-def commonest_first(reasons: Iterable[Reason], name: str = "") -> tuple[Reason, ...]:
-    """Each reason once: those that state `name` first, those of no batch last, the others by how often their
-    batch is named."""
-    reasons = list(reasons)
-    times = Counter(reason.batch for reason in reasons)
-
-    def rank(reason: Reason) -> tuple[bool, bool, int, str]:
-        return not (name and name in reason.rule), reason.batch == BASE, -times[reason.batch], reason.batch
-
-    return tuple(sorted(dict.fromkeys(reasons), key=rank))
 
 
 def restore_path(context: Context, path: str, rule: Rule) -> str:
@@ -102,7 +83,11 @@ def restore_path(context: Context, path: str, rule: Rule) -> str:
     if rule.batch == BASE:
         root = module is not None and rule.verdict == "reach"
         return f"to bring it back: name {f'`{module}` in roots.modules' if root else 'the path in `keep`'}"
-    others = _other_batches(context, path, rule)
+    # the other batches that remove it: none of them may keep what another removes
+    selection = context.cut.decided.selection
+    rules = [selection.rules[number] for number in selection.matched.get(path, ())]
+    batches = dict.fromkeys(one.batch for one in rules if one.verdict == "remove")
+    others = [batch for batch in batches if batch not in (rule.batch, BASE)]
     needed = context.graphs.needs.get(module or "")
     if others or needed:
         # code that uses what other batches remove often leaves with it, so those need not be switched off
@@ -111,14 +96,6 @@ def restore_path(context: Context, path: str, rule: Rule) -> str:
     # `keep` brings the file back though nothing reaches it, `except` lets it name what the words name
     place = "`keep` and `except`" if rule.word else "`keep`"
     return f"to bring it back: add `{path}` to {place} of batch {rule.batch}"
-
-
-def _other_batches(context: Context, path: str, rule: Rule) -> list[str]:
-    """The other batches that remove a path: none of them may keep what another removes."""
-    selection = context.cut.decided.selection
-    found = [selection.rules[number] for number in selection.matched.get(path, ())]
-    batches = dict.fromkeys(one.batch for one in found if one.verdict == "remove")
-    return [batch for batch in batches if batch not in (rule.batch, BASE)]
 
 
 def model_of(context: Context, path: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.ledger import Reason
 from builder.graph.names import is_test, locate, module_of
 from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural
@@ -58,16 +59,15 @@ def package_answer(context: Context, what: str) -> Answer | None:
         (a for b in context.manifest.batches for a in b.absent if a.kind == "module" and a.name == what), None
     )
     state: State = "kept" if len(before) == len(after) else "edited" if after else "removed"
-    verb = f"{plural(len(after), 'file')} of the output" if after else "no file of the output"
-    return Answer(
-        "package",
-        what,
-        state,
-        f"{what} is a module of another package: {verb} {'import' if len(after) > 1 else 'imports'} it, "
-        f"and {plural(len(before), 'file')} of upstream",
-        (Reason(absent.batch, f"{absent.name} is declared absent", absent.mark),) if absent else (),
-        details=(f"imported by {listed(after, 5)}",) if after else (),
+    files = plural(len(after), "file") if after else "no file"
+    verb = "import" if len(after) > 1 else "imports"
+    headline = (
+        f"{what} is a module of another package: {files} of the output {verb} it, "
+        f"and {plural(len(before), 'file')} of upstream"
     )
+    reasons = (Reason(absent.batch, f"{absent.name} is declared absent", absent.mark),) if absent else ()
+    details = (f"imported by {listed(after, 5)}",) if after else ()
+    return Answer("package", what, state, headline, reasons, details=details)
 
 
 def symbol_answer(context: Context, path: str, symbol: str) -> Answer | None:
@@ -77,10 +77,8 @@ def symbol_answer(context: Context, path: str, symbol: str) -> Answer | None:
     if module is None:
         return None
     name = f"{module}.{symbol}"
-    origin = context.after.index.locate(name) if path in cut.output.tree else None
-    in_output = origin is not None and bool(origin.qualname)
-    origin = cut.before.index.locate(name)
-    in_upstream = origin is not None and bool(origin.qualname)
+    in_output = path in cut.output.tree and _defines(context.after, name)
+    in_upstream = _defines(cut.before, name)
     if not in_output and not in_upstream:
         return None
     file = path_answer(context, path)
@@ -144,31 +142,30 @@ def _namesakes(context: Context, what: str, found: list[tuple[str, str]]) -> Ans
         state = context.state(path)
         if name and state != "removed":
             module = module_of(path, context.manifest.packages)
-            origin = context.after.index.locate(f"{module}.{name}")
-            state = "kept" if origin is not None and origin.qualname else "removed"
+            state = "kept" if _defines(context.after, f"{module}.{name}") else "removed"
         rows.append((state, f"{path}:{name}" if name else path))
     counts = Counter(state for state, _ in rows)
     texts = ", ".join(f"{number:,} {state}" for state, number in sorted(counts.items()))
     all_of_them: State = next(iter(counts)) if len(counts) == 1 else "mixed"
-    return Answer(
-        "symbol",
-        what,
-        all_of_them,
-        f"{what} is defined in {len(rows):,} places: {texts}",
-        details=(
-            *(f"{state:<8} {place}" for state, place in rows[:MAX_LISTED]),
-            *([f"and {len(rows) - MAX_LISTED:,} more"] if len(rows) > MAX_LISTED else []),
-            f"ask for one of them: why {rows[0][1]}",
-        ),
-    )
+    details = [f"{state:<8} {place}" for state, place in rows[:MAX_LISTED]]
+    if len(rows) > MAX_LISTED:
+        details.append(f"and {len(rows) - MAX_LISTED:,} more")
+    details.append(f"ask for one of them: why {rows[0][1]}")
+    headline = f"{what} is defined in {len(rows):,} places: {texts}"
+    return Answer("symbol", what, all_of_them, headline, details=tuple(details))
+
+
+def _defines(tree: IndexedTree, name: str) -> bool:
+    """Return whether a tree defines a qualified name, other than as a module."""
+    origin = tree.index.locate(name)
+    return origin is not None and bool(origin.qualname)
 
 
 def _importers(context: Context, module: str, name: str) -> list[str]:
     """The modules of the output that import a name from its module."""
-    return sorted(
-        {
-            summary.module or path
-            for path, summary in context.after.summaries.items()
-            if any(item.name == name and item.target == module for item in summary.imports)
-        }
-    )
+    importing = {
+        summary.module or path
+        for path, summary in context.after.summaries.items()
+        if any(item.name == name and item.target == module for item in summary.imports)
+    }
+    return sorted(importing)

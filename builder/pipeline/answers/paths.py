@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from builder.emit.marker import TREE
 from builder.graph.names import module_of
@@ -43,23 +44,15 @@ def named_paths(context: Context, what: str) -> list[str]:
             return [f"{path}/"]
     if plain.startswith("/") or (len(parts) == 1 and "." not in plain):
         return []
-    if folder := _folder_of(context, plain):
-        return [folder]
+    top, _, rest = plain.partition(".")
+    if rest and top in context.manifest.packages:
+        folder = f"{context.manifest.packages[top]}/{rest.replace('.', '/')}"
+        if folder in context.folders and f"{folder}/__init__.py" not in context.paths:
+            return [f"{folder}/"]  # a package that has no file of its own
     ends = [path for path in context.paths if path.endswith(f"/{plain}")]
     ends.sort(key=lambda path: (context.state(path) == "removed", len(path), path))
     ends += sorted(f"{path}/" for path in context.folders if len(parts) > 1 and path.endswith(f"/{plain}"))
     return ends
-
-
-def _folder_of(context: Context, module: str) -> str | None:
-    """The folder, with a slash at the end, of a package that has no file of its own."""
-    top, _, rest = module.partition(".")
-    if top not in context.manifest.packages or not rest:
-        return None
-    folder = f"{context.manifest.packages[top]}/{rest.replace('.', '/')}"
-    return (
-        f"{folder}/" if folder in context.folders and f"{folder}/__init__.py" not in context.paths else None
-    )
 
 
 def path_answers(context: Context, what: str) -> Iterator[Answer]:
@@ -67,13 +60,9 @@ def path_answers(context: Context, what: str) -> Iterator[Answer]:
     found = named_paths(context, what)
     if len(found) > _MAX_NAMESAKES:
         states = Counter("folder" if p.endswith("/") else context.state(p) for p in found)
-        yield Answer(
-            "path",
-            what,
-            "mixed",
-            f"{what} is the end of {plural(len(found), 'path')}: {_counts(states)}",
-            details=tuple(f"{context.state(p):<8} {p}" for p in found if not p.endswith("/"))[:MAX_LISTED],
-        )
+        headline = f"{what} is the end of {plural(len(found), 'path')}: {_counts(states)}"
+        details = tuple(f"{context.state(p):<8} {p}" for p in found if not p.endswith("/"))
+        yield Answer("path", what, "mixed", headline, details=details[:MAX_LISTED])
         return
     for path in found:
         yield folder_answer(context, path) if path.endswith("/") else path_answer(context, path)
@@ -85,20 +74,18 @@ def path_answer(context: Context, path: str) -> Answer:
     stated = tuple(dict.fromkeys(context.reasons.get(path, ())))
     state = context.state(path)
     module = module_of(path, context.manifest.packages)
-    headline = f"{path} {_STATES[state]}"
+    answer = Answer("path", path, state, f"{path} {_STATES[state]}", stated, path, module is not None)
     if state != "removed":
         way, start = _reached(context, module) if module is not None else (None, "a root")
-        return Answer("path", path, state, headline, stated, path, module is not None, way, start)
+        return replace(answer, way=way, start=start)
     rule = cut.decided.removed.get(path)
-    if rule is None:
-        if module in cut.specialized.lost:  # no rule took it: nothing was left in it
-            headline += f": {cut.specialized.lost[module]}"
-        return Answer("path", path, state, headline, stated, path, module is not None)
-    also = tuple(p for p, r in cut.decided.removed.items() if r == rule and p != path)
-    why, back = context.batch_why(rule.batch), restore_path(context, path, rule)
-    return Answer(
-        "path", path, state, headline, stated, path, module is not None, why=why, also=also, back=back
-    )
+    if rule is not None:
+        also = tuple(p for p, r in cut.decided.removed.items() if r == rule and p != path)
+        why, back = context.batch_why(rule.batch), restore_path(context, path, rule)
+        return replace(answer, why=why, also=also, back=back)
+    if module in cut.specialized.lost:  # no rule took it: nothing was left in it
+        return replace(answer, headline=f"{answer.headline}: {cut.specialized.lost[module]}")
+    return answer
 
 
 def folder_answer(context: Context, folder: str) -> Answer:
@@ -121,9 +108,8 @@ def folder_answer(context: Context, folder: str) -> Answer:
         most = listed((rule for rule, _ in rules.get(batch, Counter()).most_common()), 2)
         details.append(f"{batch:<20} {_counts(counts)}" + (f"  [{most}]" if most else ""))
     verb = {"mixed": "is kept in part", "removed": "is removed", "added": "is added"}.get(state, "is kept")
-    return Answer(
-        "folder", folder, state, f"{folder} {verb}: {_counts(states)}", path=folder, details=tuple(details)
-    )
+    headline = f"{folder} {verb}: {_counts(states)}"
+    return Answer("folder", folder, state, headline, path=folder, details=tuple(details))
 
 
 def _counts(states: Counter[str] | Counter[State]) -> str:

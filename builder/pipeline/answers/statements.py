@@ -33,16 +33,11 @@ def batch_answer(context: Context, what: str) -> Answer | None:
     verbs = {"removed": "removes", "edited": "edits", "added": "adds"}
     done = [f"{verbs[s]} {plural(states[s], 'file')}" for s in verbs if states[s]]
     folders = [f"{folder} ({plural(number, 'file')})" for folder, number in removed.most_common()]
-    return Answer(
-        "batch",
-        what,
-        "stated",
-        f"{what} is a batch that {' and '.join(done) or 'changes no file of this upstream'}",
-        (Reason(what, "stated here", batch.mark),),
-        why=batch.why,
-        details=(f"removes {listed(folders, 5)}",) if folders else (),
-        back=f"to switch it off: {without(context, [what])}",
-    )
+    headline = f"{what} is a batch that {' and '.join(done) or 'changes no file of this upstream'}"
+    here = (Reason(what, "stated here", batch.mark),)
+    details = (f"removes {listed(folders, 5)}",) if folders else ()
+    back = f"to switch it off: {without(context, [what])}"
+    return Answer("batch", what, "stated", headline, here, why=batch.why, details=details, back=back)
 
 
 def scope_answer(context: Context, what: str) -> Answer | None:
@@ -55,52 +50,40 @@ def scope_answer(context: Context, what: str) -> Answer | None:
         parts.append(f"with the decision {listed(scope.only_here)}")
     parts += [f"with the models {listed(scope.models)}"] if scope.models else []
     parts += [f"whose kernel wheel is for {listed(scope.architectures)}"] if scope.architectures else []
-    return Answer(
-        "scope",
-        what,
-        "stated",
-        f"{what} is a scope {', '.join(parts) or 'that changes nothing'}",
-        (Reason(BASE, "stated here", scope.mark),),
-        why=scope.why,
-        details=(f"proven at {listed(scope.pins)}",) if scope.pins else (),
-        back=f"to build it: `dist --scope {what}`",
-    )
+    headline = f"{what} is a scope {', '.join(parts) or 'that changes nothing'}"
+    here = (Reason(BASE, "stated here", scope.mark),)
+    details = (f"proven at {listed(scope.pins)}",) if scope.pins else ()
+    back = f"to build it: `dist --scope {what}`"
+    return Answer("scope", what, "stated", headline, here, why=scope.why, details=details, back=back)
 
 
 def fact_answers(context: Context, what: str) -> Iterator[Answer]:
     """What the manifest states of a name: what it returns, what it is, which value never occurs."""
     # what the words of a batch stand for is in the manifest of the cut alone
-    found = [
+    facts = [
         fact
         for batch in context.cut.manifest.batches
         for fact in batch.facts
         if fact.kind in _KINDS and what in (fact.name, fact.name.rpartition(".")[2])
     ]
-    if found:
-        first = found[0]
-        more = f", and {plural(len(found) - 1, 'name')} like it" if len(found) > 1 else ""
-        yield Answer(
-            "fact",
-            first.name,
-            "stated",
-            f"{_fact(first)} on the target{more}",
-            tuple(Reason(fact.batch, f"states {fact.name}", fact.mark) for fact in found),
-            why=context.batch_why(first.batch),
-            back=restore_statement(context, [first.batch]),
-        )
+    if facts:
+        first = facts[0]
+        more = f", and {plural(len(facts) - 1, 'name')} like it" if len(facts) > 1 else ""
+        headline = f"{_fact(first)} on the target{more}"
+        reasons = tuple(Reason(fact.batch, f"states {fact.name}", fact.mark) for fact in facts)
+        why, back = context.batch_why(first.batch), restore_statement(context, [first.batch])
+        yield Answer("fact", first.name, "stated", headline, reasons, why=why, back=back)
     options = [o for o in context.cut.facts.options if what in o.values]
     if options:
         names = listed(dict.fromkeys(name for o in options for name in o.names), 5)
-        reasons = [Reason(o.batch, f"never a value of {listed(o.names, 5)}", o.mark) for o in options]
-        yield Answer(
-            "fact",
-            what,
-            "stated",
-            f"`{what}` never occurs as a value of {names}",
-            tuple(dict.fromkeys(reasons)),
-            why=context.batch_why(options[0].batch),
-            back=restore_statement(context, (o.batch for o in options)),
+        headline = f"`{what}` never occurs as a value of {names}"
+        never = (Reason(o.batch, f"never a value of {listed(o.names, 5)}", o.mark) for o in options)
+        why, back = (
+            context.batch_why(options[0].batch),
+            restore_statement(context, (o.batch for o in options)),
         )
+        reasons = tuple(dict.fromkeys(never))
+        yield Answer("fact", what, "stated", headline, reasons, why=why, back=back)
 
 
 def _fact(fact: Fact) -> str:
@@ -130,35 +113,30 @@ def requirement_answer(context: Context, what: str) -> Answer | None:
     if not (before or after):
         return None
     reasons = requirement_reasons(context, name, {path for path, _ in [*before, *after]})
-    stays = tuple(
+    state = state_of(before, after)
+    edits = reasons if state != "kept" else ()
+    stays = [
         Reason(BASE, f"stays: {one.why}", one.mark)
         for one in context.manifest.guarantees.dependencies
-        if requirement_name(one.name) == name
-    )
+        if after and requirement_name(one.name) == name
+    ]
     texts = listed(dict.fromkeys(text for _, text in after or before), 3)
-    state = state_of(before, after)
     states = {"kept": "is kept", "edited": "is kept and edited", "added": "is added", "removed": "is removed"}
-    own = context.manifest.packages
+    modules = {*modules_of(name)} - context.manifest.packages.keys()
     users = sorted(
         path
         for path, summary in context.after.summaries.items()
-        if any(
-            (m := i.target.partition(".")[0]) in modules_of(name) and m not in own for i in summary.imports
-        )
+        if any(item.target.partition(".")[0] in modules for item in summary.imports)
     )
     details = [listed(dict.fromkeys(path for path, _ in [*before, *after]))]
     if after and users:
         details.append(f"{plural(len(users), 'file')} of the output import it: {listed(users, 3)}")
+    why = context.batch_why(edits[0].batch) if edits else None
+    back = restore_statement(context, (r.batch for r in reasons)) if state == "removed" else None
     return Answer(
-        "requirement",
-        name,
-        state,
-        f"requirement {texts} {states[state]}",
-        (*(reasons if state != "kept" else ()), *(stays if after else ())),
-        why=context.batch_why(reasons[0].batch) if reasons and state != "kept" else None,
-        details=tuple(details),
-        back=restore_statement(context, (r.batch for r in reasons)) if state == "removed" else None,
-    )
+        "requirement", name, state, f"requirement {texts} {states[state]}", (*edits, *stays), why=why,
+        details=tuple(details), back=back,
+    )  # fmt: skip
 
 
 def requirement_reasons(context: Context, name: str, files: Collection[str]) -> tuple[Reason, ...]:

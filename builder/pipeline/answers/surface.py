@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from builder.analysis.conditions import Cause
 from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import Reason
-from builder.manifest.statements import Rule
+from builder.manifest.statements import BASE, Rule
 from builder.pipeline.answers.answer import Answer, Kind, State, listed, plural
-from builder.pipeline.answers.context import (
-    Context,
-    commonest_first,
-    model_of,
-    reason_of,
-    restore_path,
-    restore_statement,
-)
+from builder.pipeline.answers.context import Context, model_of, restore_path, restore_statement
 from builder.surface.model import Item, Key, destination
 
 _KINDS: dict[str, Kind] = {
@@ -44,14 +38,10 @@ def surface_answers(context: Context, what: str) -> Iterator[Answer]:
             yield item_answer(context, key, items[key])
         if rest := same[_MAX_NAMESAKES:]:
             kept = sum(key in surfaces.after for key in rest)
-            yield Answer(
-                _KINDS[kind],
-                what,
-                "mixed",
-                f"{what} is also stated in {plural(len(rest), 'place')} more: {kept} kept, "
-                f"{len(rest) - kept} removed",
-                details=(listed(sorted(key.group or key.name for key in rest), 5),),
-            )
+            places = f"{plural(len(rest), 'place')} more: {kept} kept, {len(rest) - kept} removed"
+            groups = listed(sorted(key.group or key.name for key in rest), 5)
+            headline = f"{what} is also stated in {places}"
+            yield Answer(_KINDS[kind], what, "mixed", headline, details=(groups,))
 
 
 def value_answer(context: Context, what: str, flag: str | None = None) -> Answer | None:
@@ -149,18 +139,12 @@ def item_answer(context: Context, key: Key, item: Item) -> Answer:
     reasons = commonest_first(reason_of(cause) for one in changes for cause in one.causes)
     if any(one.detail == "choices" for one in changes):
         details.append("`why VALUE` tells how to bring one value back")
-    if model:
-        reasons = (*reasons, *_kept_model(context, place.module))
+    name = place.module.removeprefix(f"{context.manifest.roots.model_package}.")
+    if model and name in context.manifest.roots.models:
+        keeps = Reason("root", f"roots.models keeps {name}", context.manifest.model_mark(name))
+        reasons = (*reasons, keeps)
     kind: Kind = "model" if model else _KINDS[key.kind]
     return Answer(kind, key.name, state, headline, reasons, place.path, details=tuple(details))
-
-
-def _kept_model(context: Context, module: str) -> tuple[Reason, ...]:
-    roots = context.manifest.roots
-    name = module.removeprefix(f"{roots.model_package}.")
-    if name not in roots.models:
-        return ()
-    return (Reason("root", f"roots.models keeps {name}", context.manifest.model_mark(name)),)
 
 
 def _changes(changes: tuple[Difference, ...]) -> str:
@@ -178,17 +162,13 @@ def _lost(
     context: Context, key: Key, item: Item, headline: str, details: tuple[str, ...], model: bool
 ) -> Answer:
     removed = context.cut.decided.removed
-    rules = [removed[place.path] for place in item.places if place.path in removed]
-    causes = [cause for one in context.differences.get(key, ()) for cause in one.causes]
-    reasons = commonest_first(
-        [
-            *(reason_of(c) for c in causes if not any(_of_rule(c, rule) for rule in rules)),
-            *(Reason(rule.batch, rule.stated, rule.mark) for rule in rules),
-        ],
-        key.name,
-    )
-    back = None
     paths = [place.path for place in item.places if place.path in removed]
+    rules = [removed[path] for path in paths]
+    causes = [cause for one in context.differences.get(key, ()) for cause in one.causes]
+    others = [reason_of(c) for c in causes if not any(_of_rule(c, rule) for rule in rules)]
+    others += [Reason(rule.batch, rule.stated, rule.mark) for rule in rules]
+    reasons = commonest_first(others, key.name)
+    back: str | None
     if model and (name := next(filter(None, (model_of(context, p) for p in paths)), None)):
         back = f"to bring it back: add `{name}` to roots.models.keep"
     elif paths and len(paths) == len(item.places):
@@ -204,3 +184,20 @@ def _lost(
 
 def _of_rule(cause: Cause, rule: Rule) -> bool:
     return (cause.batch, cause.mark) == (rule.batch, rule.mark) and cause.text.startswith(rule.pattern)
+
+
+def reason_of(cause: Cause) -> Reason:
+    """A cause of the surface as a reason of the ledger."""
+    return Reason(cause.batch, cause.text, cause.mark)
+
+
+def commonest_first(reasons: Iterable[Reason], name: str = "") -> tuple[Reason, ...]:
+    """Each reason once: those that state `name` first, those of no batch last, the others by how often their
+    batch is named."""
+    reasons = list(reasons)
+    times = Counter(reason.batch for reason in reasons)
+
+    def rank(reason: Reason) -> tuple[bool, bool, int, str]:
+        return not (name and name in reason.rule), reason.batch == BASE, -times[reason.batch], reason.batch
+
+    return tuple(sorted(dict.fromkeys(reasons), key=rank))

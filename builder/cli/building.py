@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from builder.cli import options, output, stages
 from builder.cli.cache_file import recalled
@@ -23,47 +23,76 @@ def build_output(request: Request, job: Job, digest: str) -> None:
     """Build into `job.out`, unless it is up to date; `digest`: that of the request. Raises BuildError."""
     manifest, without, scope = request.manifest, request.without, request.manifest.scope_name
     upstream = options.resolve(request)
-    versions = request_key.versions()
-    key = build.key(upstream, manifest, without, versions)
-    if job.may_skip and write.unchanged(job.out, key) and (proof := lockfile.proof_of(job.out)):
-        lockfile.confirm(request.root, request.upstream, proof, without, scope)
+    if job.may_skip and _is_current(request, upstream, job.out):
         output.note(f"{job.out} is up to date")
         return
     write.check(job.out)
     if not job.update_lock:
-        lockfile.known(request.root)  # a lock that cannot be read is reported before the work
+        lockfile.known(request.root)  # a lock that cannot be read is told before the work
+    built = _cut_or_recall(request, upstream, job)
+    _write(request, upstream, built, job, digest)
 
-    def packed(done: Outcome) -> tuple[Output, Proof, str | None]:
-        """The output and its proof. An output that contradicts the lock must not replace the old one."""
+
+def _is_current(request: Request, upstream: Upstream, out: Path) -> bool:
+    """Whether OUT holds this build, and the lock agrees with it. Raises BuildError when the lock does not."""
+    if not write.unchanged(
+        out, build.key(upstream, request.manifest, request.without, request_key.versions())
+    ):
+        return False
+    proof = lockfile.proof_of(out)
+    if proof is None:
+        return False
+    lockfile.confirm(request.root, request.upstream, proof, request.without, request.manifest.scope_name)
+    return True
+
+
+class _Built(NamedTuple):
+    """An outcome with its output and proof; `drift`: from what the lock has, as a sentence."""
+
+    outcome: Outcome
+    output: Output
+    proof: Proof
+    drift: str | None
+
+
+def _cut_or_recall(request: Request, upstream: Upstream, job: Job) -> _Built:
+    """What is written: the outcome that is known or made as the job asks, and packed."""
+
+    def packed(done: Outcome) -> _Built:
+        """An output that contradicts the lock must not replace the old one."""
         output.stage("packing")
-        result, proof = build.assemble(done, upstream, manifest, without, versions)
+        manifest, without = request.manifest, request.without
+        result, proof = build.assemble(done, upstream, manifest, without, request_key.versions())
         if job.update_lock:
-            return result, proof, None
-        return result, proof, lockfile.confirm(request.root, request.upstream, proof, without, scope)
+            return _Built(done, result, proof, None)
+        drift = lockfile.confirm(request.root, request.upstream, proof, without, manifest.scope_name)
+        return _Built(done, result, proof, drift)
 
     if job.proves:
-        done = stages.proven_outcome(request, upstream)
-        result, proof, drift = packed(done)
-    else:
-        with recalled(request.cache) as recall:
-            outcome = stages.made_outcome if job.recut else stages.recalled_outcome
-            done = outcome(request, upstream, recall)
-            try:
-                result, proof, drift = packed(done)
-            except BuildError:
-                if done.record is None:
-                    raise
-                done = stages.made_outcome(request, upstream, recall)  # a record that fails is not trusted
-                result, proof, drift = packed(done)
+        return packed(stages.proven_outcome(request, upstream))
+    with recalled(request.cache) as recall:
+        outcome = stages.made_outcome if job.recut else stages.recalled_outcome
+        done = outcome(request, upstream, recall)
+        try:
+            return packed(done)
+        except BuildError:
+            if done.record is None:
+                raise
+            return packed(stages.made_outcome(request, upstream, recall))  # a record is believed in nothing
+
+
+def _write(request: Request, upstream: Upstream, built: _Built, job: Job, digest: str) -> None:
+    manifest, done, drift = request.manifest, built.outcome, built.drift
     output.stage("writing")
-    write.write(job.out, result, asked=digest if request_key.settled(request.upstream, manifest) else "")
+    settled = request_key.settled(request.upstream, manifest)
+    write.write(job.out, built.output, asked=digest if settled else "")
     if job.update_lock:
-        drift = stages.keep_proof(request, upstream, done, proof)
+        drift = stages.keep_proof(request, upstream, done, built.proof)
     if job.branch and job.repo:
         tip = write_branch(job.repo, job.branch, done, upstream, manifest)
         output.note(f"branch  {job.branch} {tip}")
-    for line in ([drift] if drift else []) + build.summary(result, done.figures, job.out):
+    for line in ([drift] if drift else []) + build.summary(built.output, done.figures, job.out):
         output.note(line)
     output.done("built")
     if output.settings.form == "json":
-        output.data(build.described(result))
+        output.data(build.described(built.output))

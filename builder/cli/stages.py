@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from builder.cli import output
@@ -15,7 +15,7 @@ from builder.lift import returned
 from builder.pipeline import lockfile
 from builder.pipeline.answers.answer import plural
 from builder.pipeline.cut import Cut, cut
-from builder.pipeline.outcome import Outcome, Outcomes, Rejected, applied, prove
+from builder.pipeline.outcome import Outcome, Outcomes, Rejected, applied
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
 from builder.pipeline.verify import verify
@@ -49,13 +49,23 @@ def verify_output(request: Request, done: Cut) -> IndexedTree:
         raise
 
 
-def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
-    """Cut and verify an upstream from nothing, and specialize its output once more. Raises BuildError."""
+def outcomes(request: Request, upstream: Upstream, recall: Recalled | None = None) -> Outcomes:
+    """The outcomes of a request; `recall`: what earlier builds found out."""
     known = about(upstream, request.manifest, request.off)
-    with _keeping_rejected(request):
-        done = prove(upstream, request.manifest, known)
-    _tell(done.cut)
-    return done
+    return Outcomes(upstream, request.manifest, known, recall)
+
+
+def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
+    """Cut and verify an upstream, using nothing of earlier builds; the output is specialized once more.
+
+    Raises BuildError.
+    """
+    return _told(request, outcomes(request, upstream).prove)
+
+
+def made_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome:
+    """Cut and verify an upstream with what earlier builds found out of its parts. Raises BuildError."""
+    return _told(request, outcomes(request, upstream, recall).make)
 
 
 def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | None = None) -> Outcome:
@@ -67,10 +77,7 @@ def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | No
         with recalled(request.cache) as recall:
             return recalled_outcome(request, upstream, recall)
     known = _known_outcome(request, upstream, recall)
-    if known is None:
-        return made_outcome(request, upstream, recall)
-    _tell(known.cut)
-    return known
+    return _told(request, lambda: known or outcomes(request, upstream, recall).make())
 
 
 def gone(request: Request, upstream: Upstream) -> frozenset[str] | None:
@@ -81,30 +88,22 @@ def gone(request: Request, upstream: Upstream) -> frozenset[str] | None:
 
 
 def _known_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome | None:
-    """The outcome that an earlier build remembered or the lock proves."""
-    manifest, pin, known = request.manifest, request.upstream, about(upstream, request.manifest, request.off)
-    outcomes = Outcomes(upstream, manifest, known, recall)
-    if done := outcomes.recall():
+    """The outcome that an earlier build remembered, or that the record of a locked pin holds, if it is about
+    this request."""
+    manifest, pin = request.manifest, request.upstream
+    known = outcomes(request, upstream, recall)
+    if done := known.recall():
         return done
     try:
         proof = lockfile.known(request.root).get(pin)
     except BuildError:
-        return None  # the comparison with the lock reports what is wrong with it
+        return None  # whoever compares with the lock tells what is wrong with it
     if proof is None or manifest.named_scope is not None or proof.manifest != manifest.statements:
         return None
     cut = record.read(request.root, pin, proof.record)
-    done = outcomes.recorded(cut, proof.output_tree) if cut else None
+    done = known.recorded(cut, proof.output_tree) if cut else None
     if cut and done:
         output.note(applied(cut))
-    return done
-
-
-def made_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome:
-    """Cut and verify an upstream with what earlier builds remembered of its parts. Raises BuildError."""
-    known = about(upstream, request.manifest, request.off)
-    with _keeping_rejected(request):
-        done = Outcomes(upstream, request.manifest, known, recall).make()
-    _tell(done.cut)
     return done
 
 
@@ -117,11 +116,20 @@ def keep_proof(
     has_one = with_record or pin == manifest.upstream.default or record.path_of(request.root, pin).exists()
     cut = None
     if has_one and manifest.named_scope is None and not request.without:
-        known = about(upstream, manifest, request.off)
-        cut = Outcomes(upstream, manifest, known, Recalled()).record(
-            done, time.strftime("%Y-%m-%d", time.gmtime())
-        )
+        cut = outcomes(request, upstream).record(done, time.strftime("%Y-%m-%d", time.gmtime()))
     return lockfile.record(request.root, pin, proof, request.without, manifest.scope_name, cut)
+
+
+def _told(request: Request, make: Callable[[], Outcome]) -> Outcome:
+    """An outcome, with a note of what it left out. The files of an output that gates reject are written into
+    the cache folder, where the output alone has the lines that the findings are about."""
+    try:
+        done = make()
+    except Rejected as error:
+        _keep_files(request, error.output, error)
+        raise
+    _tell(done.cut)
+    return done
 
 
 def _tell(done: Cut) -> None:
@@ -133,16 +141,6 @@ def _tell(done: Cut) -> None:
         )
     for subject, mark in done.unmatched:
         output.note(f"  {mark}  {subject}")
-
-
-@contextlib.contextmanager
-def _keeping_rejected(request: Request) -> Iterator[None]:
-    """Write the files of a rejected output to which only its own lines lead into the cache folder."""
-    try:
-        yield
-    except Rejected as error:
-        _keep_files(request, error.output, error)
-        raise
 
 
 def _keep_files(request: Request, rejected: Snapshot, error: BuildError) -> None:

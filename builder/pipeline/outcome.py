@@ -59,15 +59,6 @@ def outcome_of(done: Cut, after: IndexedTree, manifest: Manifest) -> Outcome:
     return Outcome(done, after, graphs, Measured.of(done).figures(done, manifest))
 
 
-def prove(upstream: Upstream, manifest: Manifest, about: About) -> Outcome:
-    """The outcome, with nothing remembered and the output specialized twice.
-
-    Raises BuildError with the problems of the first stage that has any.
-    """
-    with memo.using(None):
-        return outcome_of(*_verified_cut(snapshot(upstream), manifest, about, None, twice=True), manifest)
-
-
 def applied(record: RecordedCut) -> str:
     """The line which says that a record is applied."""
     said = f"this cut was proven on {record.proven} by builder {record.builder} and is applied"
@@ -82,20 +73,30 @@ class Outcomes:
     else earlier cuts found out; what is made now is added.
     """
 
-    def __init__(self, upstream: Upstream, manifest: Manifest, about: About, recalled: Recalled) -> None:
+    def __init__(
+        self, upstream: Upstream, manifest: Manifest, about: About, recalled: Recalled | None = None
+    ) -> None:
         where = places(manifest)
         key = digest_of(upstream.tree.id, about, where.stated)
         self.keys = key, digest_of(key, where.reasons)
         self._packing = Packing(manifest, where, deferred(upstream))
         self._upstream, self._manifest, self._about = upstream, manifest, about
-        self._recalled = recalled
+        self._recalled = recalled or Recalled()
+
+    def prove(self) -> Outcome:
+        """The outcome of a cut that is made now, with nothing remembered and the output specialized twice.
+
+        Raises BuildError with the problems of the first stage that has any.
+        """
+        with memo.using(None):
+            return outcome_of(*self._verified_cut(None, twice=True), self._manifest)
 
     def make(self) -> Outcome:
         """The outcome of a cut that is made now, with what is remembered of its parts.
 
         Raises BuildError with the problems of the first stage that has any.
         """
-        done, after = _verified_cut(snapshot(self._upstream), self._manifest, self._about, self._recalled)
+        done, after = self._verified_cut(self._recalled)
         return self._measure(done, after, graph_answers(done, after, self._manifest))
 
     def recall(self) -> Outcome | None:
@@ -191,15 +192,12 @@ class Outcomes:
 
         return memo.recall("summaries of a tree", (chosen.tree.id, sorted(packages.items())), made)
 
-
-def _verified_cut(
-    upstream: Snapshot, manifest: Manifest, about: About, recall: Recalled | None, twice: bool = False
-) -> tuple[Cut, IndexedTree]:
-    progress.stage("cutting")
-    done = cut(upstream, manifest, about=about, recall=recall)
-    progress.summary(f"{len(done.output):,} files in {done.specialized.rounds} rounds")
-    progress.stage("verifying")
-    try:
-        return done, verify(done, manifest, twice=twice)
-    except BuildError as error:
-        raise Rejected(error.problems, done.output) from None
+    def _verified_cut(self, recall: Recalled | None, twice: bool = False) -> tuple[Cut, IndexedTree]:
+        progress.stage("cutting")
+        done = cut(snapshot(self._upstream), self._manifest, about=self._about, recall=recall)
+        progress.summary(f"{len(done.output):,} files in {done.specialized.rounds} rounds")
+        progress.stage("verifying")
+        try:
+            return done, verify(done, self._manifest, twice=twice)
+        except BuildError as error:
+            raise Rejected(error.problems, done.output) from None

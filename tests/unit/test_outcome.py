@@ -201,7 +201,7 @@ def test_a_proof_uses_nothing_that_is_remembered() -> None:
     store = MemoryStore()
     upstream, manifest = Step().upstream(), Step().manifest()
     with memo.using(store):
-        outcome.prove(upstream, manifest, about(upstream, manifest))
+        Outcomes(upstream, manifest, about(upstream, manifest)).prove()
     assert not store.added()
 
 

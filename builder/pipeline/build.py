@@ -64,7 +64,18 @@ def assemble(
     """
     cut, measured = outcome.cut, outcome.figures
     if not without and manifest.named_scope is None:
-        _small_enough(upstream, manifest, measured)
+        pins = {upstream.spec, *(pin.name for pin in _pins_of(upstream, manifest))}
+        lines = measured.lines[figures.CODE]["after"]
+        problems = [
+            Problem(
+                "G007", f"The output of {pin} has {lines:,} lines of code, and may have {most:,}.", s.mark
+            )
+            for s in manifest.scope
+            for pin, most in s.lines.items()
+            if lines > most and pin in pins
+        ]
+        if problems:
+            raise BuildError(problems)
     version = version_of(upstream, manifest)
     project = manifest.upstream.project
     bill = _bill(outcome, manifest, version)
@@ -171,18 +182,6 @@ def about_wheel(
     )
 
 
-def _small_enough(upstream: Upstream, manifest: Manifest, measured: Figures) -> None:
-    lines = measured.lines[figures.CODE]["after"]
-    problems = [
-        Problem("G007", f"The output of {pin} has {lines:,} lines of code, and may have {most:,}.", item.mark)
-        for item in manifest.scope
-        for pin, most in item.lines.items()
-        if lines > most and pin in (upstream.spec, *(p.name for p in _pins_of(upstream, manifest)))
-    ]
-    if problems:
-        raise BuildError(problems)
-
-
 def _pins_of(upstream: Upstream, manifest: Manifest) -> list[Pin]:
     """The pins of the commit of an upstream, however it was asked for."""
     return [p for p in manifest.upstream.pins.values() if p.commit and p.commit == upstream.commit]
@@ -190,17 +189,12 @@ def _pins_of(upstream: Upstream, manifest: Manifest) -> list[Pin]:
 
 def _units(cut: Cut) -> Mapping[str, Mapping[str, int]] | None:
     """What the native build compiles on both sides; None for an upstream without native sources."""
-    found = {side: units(tree) for side, tree in (("before", cut.upstream), ("after", cut.output))}
-    if not found["before"].libraries:
+    sides = {"before": units(cut.upstream), "after": units(cut.output)}
+    if not sides["before"].libraries:
         return None
     return {
-        side: {
-            "own": one.own,
-            "fetched": one.fetched,
-            "libraries": one.libraries,
-            "patterns": len(one.unknown),
-        }
-        for side, one in found.items()
+        side: {"own": n.own, "fetched": n.fetched, "libraries": n.libraries, "patterns": len(n.unknown)}
+        for side, n in sides.items()
     }
 
 
@@ -222,8 +216,8 @@ def key(upstream: Upstream, manifest: Manifest, without: Iterable[str], tools: M
 
 def described(output: Output) -> dict[str, Any]:
     """build.json as values."""
-    found: dict[str, Any] = json.loads(output.files[BUILD])
-    return found
+    values: dict[str, Any] = json.loads(output.files[BUILD])
+    return values
 
 
 def summary(output: Output, measured: Figures, out: object) -> list[str]:

@@ -36,10 +36,10 @@ class Changes:
     @property
     def by_batch(self) -> Mapping[str, Counter[Sign]]:
         """Batch -> how many of its paths are added, taken away and changed."""
-        found: dict[str, Counter[Sign]] = {}
+        counts: dict[str, Counter[Sign]] = {}
         for sign, _, batch in self.paths:
-            found.setdefault(batch, Counter())[sign] += 1
-        return found
+            counts.setdefault(batch, Counter())[sign] += 1
+        return counts
 
     @property
     def totals(self) -> Counter[Sign]:
@@ -53,16 +53,16 @@ def changes(previous: Previous, cut: Cut, rows: tuple[Row, ...], manifest: Manif
     A path that comes back counts for the batch that had removed it.
     """
     batches = {row.path: row.batch for row in rows}
-    found: list[tuple[Sign, str, str]] = []
+    paths: list[tuple[Sign, str, str]] = []
     tree = cut.output.tree
     for path in sorted({*previous.tree, *tree}):
         old, new = previous.tree.get(path), tree.get(path)
         if old == new:
             continue
         sign: Sign = "+" if old is None else "-" if new is None else "~"
-        stated, other = previous.batches.get(path, ""), batches.get(path, "")
-        found.append((sign, path, (stated or other) if sign == "+" else (other or stated)))
-    return Changes(tuple(found), tuple(_surface(previous, cut, manifest)))
+        before, now = previous.batches.get(path, ""), batches.get(path, "")
+        paths.append((sign, path, (before or now) if sign == "+" else (now or before)))
+    return Changes(tuple(paths), tuple(_surface(previous, cut, manifest)))
 
 
 def _surface(previous: Previous, cut: Cut, manifest: Manifest) -> list[tuple[Sign, str]]:

@@ -27,9 +27,8 @@ from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import decide_requirements, overlay
 from builder.pipeline.prune import Pruned, partial_paths, prune, require_project
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes, unmatched
-from builder.pipeline.reduce import Setting, reduce
+from builder.pipeline.reduce import Setting, blamed, reduce
 from builder.pipeline.run import Recalled, Run, Stop, raise_problems
-from builder.pipeline.unneeded_modules import blamed
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
 from builder.pipeline.verify import broken_files, true_places

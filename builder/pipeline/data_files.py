@@ -33,8 +33,7 @@ def followed(data: Iterable[str], modules: Iterable[str], staying: Iterable[Summ
     packages = {folder for folder in folders if folder.rpartition("/")[2].isidentifier()}
     readers: dict[str, str] = {}
     for path in sorted(s.path for s in staying if not s.package or s.imports or s.names or s.error):
-        folder = _folder(path)
-        readers.setdefault(folder, path)
+        folder = path
         while folder := _folder(folder):
             readers.setdefault(folder, path)
     found: dict[str, str] = {}

@@ -20,6 +20,8 @@ from builder.pipeline.ranges import beyond, holds, mistakes
 from builder.pipeline.run import Run
 from builder.pipeline.unused_statements import misplaced_names, unused_facts, unused_roots, with_spelling
 
+_WILD = {"**": ".*", "*": "[^.]*"}
+
 
 def expand(
     run: Run, asked: Manifest, scoped: Scoped, pruned: Pruned, staying: Mapping[str, Summary], index: Index
@@ -72,7 +74,8 @@ def _expanded(batch: Batch, names: list[str], problems: list[Problem]) -> Batch:
         if "*" not in absent.name:
             found[absent.name] = absent
             continue
-        pattern = _compiled(absent.name)
+        parts = (_WILD.get(part, re.escape(part)) for part in re.split(r"(\*\*|\*)", absent.name))
+        pattern = re.compile("".join(parts))
         matched = [name for name in names if pattern.fullmatch(name)]
         if not matched:
             message = f"The absent symbol `{absent.name}` matches no definition of a file that stays."
@@ -81,8 +84,3 @@ def _expanded(batch: Batch, names: list[str], problems: list[Problem]) -> Batch:
         for name in matched:
             found.setdefault(name, replace(absent, name=name))
     return replace(batch, absent=tuple(found.values()))
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    parts = re.split(r"(\*\*|\*)", pattern)
-    return re.compile("".join({"**": ".*", "*": "[^.]*"}.get(part, re.escape(part)) for part in parts))

@@ -180,7 +180,7 @@ class _Expansion:
                     break
 
     def _is_constant_elsewhere(self, module: str, name: str) -> bool:
-        """Does a module only pass on a name that another one binds to the answer?"""
+        """Return whether a module only passes on a name that another one binds to the answer."""
         origin = self._index.origin(module, name)
         if origin is None or not origin.qualname or origin.module == module:
             return False

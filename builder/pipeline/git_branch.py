@@ -47,13 +47,8 @@ def write_branch(
         time=upstream.time,
     )
     try:
-        git.run(
-            folder,
-            "fast-import",
-            "--quiet",
-            "--force",
-            stdin=stream(_NEW, outcome.figures.rows, outcome.cut.output, story),
-        )
+        commits = stream(_NEW, outcome.figures.rows, outcome.cut.output, story)
+        git.run(folder, "fast-import", "--quiet", "--force", stdin=commits)
         made = git.run(folder, "rev-parse", _NEW).decode().strip()
         old = git.run(folder, "for-each-ref", "--format=%(objectname)", f"refs/heads/{name}").decode().strip()
         if old and old != made:

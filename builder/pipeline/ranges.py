@@ -174,7 +174,7 @@ def kept_to(problems: Sequence[Problem], manifest: Manifest) -> list[Problem]:
 
 
 def _elsewhere(one: Statement, manifest: Manifest, within: Sequence[str]) -> bool:
-    """Is what a statement is about outside of the folders that upstream holds?"""
+    """Return whether what a statement is about lies outside of the folders that upstream holds."""
     match one:
         case Word():
             return True  # what it names may be in the part that upstream lacks
@@ -196,5 +196,5 @@ def _elsewhere(one: Statement, manifest: Manifest, within: Sequence[str]) -> boo
 
 
 def _unstated(one: Statement, known: About) -> bool:
-    """Is a statement about a part of pyproject.toml that a wheel's metadata does not state?"""
+    """Return whether a statement is about a part of pyproject.toml that a wheel's metadata does not state."""
     return known.kind == "wheel" and isinstance(one, TomlEdit) and one.key.startswith("tool.")

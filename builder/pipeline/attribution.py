@@ -118,8 +118,8 @@ class _Attribution:
         names = rb"\b(?:%s)\b" % b"|".join(sorted(wanted))
         for path, rule in sorted(self.cut.decided.removed.items()):
             if path.endswith(".py") and not is_test(path):
-                for found in _matches(names, self.cut.upstream[path]):
-                    for number in wanted.pop(found, ()):
+                for match in _matches(names, self.cut.upstream[path]):
+                    for number in wanted.pop(match, ()):
                         self.attribute(number, (reason_of(rule),))
 
     def read(self) -> None:
@@ -162,12 +162,12 @@ class _Attribution:
             return self.imported(place) or self.named(place, block.head)
         if not block.definition and (rows := [self.rows[t] for t in block.body if t in self.rows]):
             return (rows[0],)
-        if found := self.named(place, block.head):
-            return found
+        if reasons := self.named(place, block.head):
+            return reasons
         if block.arm:
             return self.reasons_above(number)
-        if not block.definition and (found := self.named(place, block.body)):
-            return found
+        if not block.definition and (reasons := self.named(place, block.body)):
+            return reasons
         if not _LITERALS.intersection(block.head):
             return ()
         # an edit put a literal where a condition was: the nearest of the file
@@ -244,16 +244,16 @@ class _Attribution:
             if place.counts:
                 lines[place.path][why[0]] += place.block.lines
                 lines[place.path].update(dict.fromkeys(why[1:], 0))
-        return {path: _sorted(found) for path, found in lines.items()}
+        return {path: _sorted(reasons) for path, reasons in lines.items()}
 
     def by_block(self) -> dict[str, tuple[RemovedLines, ...]]:
         """The reasons of each block, at its place in upstream."""
-        found: defaultdict[str, list[RemovedLines]] = defaultdict(list)
+        blocks: defaultdict[str, list[RemovedLines]] = defaultdict(list)
         for number, why in self.reasons.items():
             place, block = self.places[number], self.places[number].block
             line = self.upstream_line(place.path, block.line) if place.counts else block.line
-            found[place.path].append(RemovedLines(line, block.lines, why))
-        return {path: tuple(sorted(some, key=lambda b: b.line)) for path, some in sorted(found.items())}
+            blocks[place.path].append(RemovedLines(line, block.lines, why))
+        return {path: tuple(sorted(some, key=lambda b: b.line)) for path, some in sorted(blocks.items())}
 
     def upstream_line(self, path: str, line: int) -> int:
         """The line of upstream's file that a line of the file after the manifest's edits was."""

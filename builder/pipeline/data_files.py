@@ -36,15 +36,15 @@ def followed(data: Iterable[str], modules: Iterable[str], staying: Iterable[Summ
         folder = path
         while folder := _folder(folder):
             readers.setdefault(folder, path)
-    found: dict[str, str] = {}
+    follows: dict[str, str] = {}
     for path in data:
         folder = _folder(path)
         while folder and folder not in packages:
             folder = _folder(folder)
         # where there is no package above a file, nothing can be said about it
         if reader := readers.get(folder) if folder else path:
-            found[path] = reader
-    return found
+            follows[path] = reader
+    return follows
 
 
 def _folder(path: str) -> str:
@@ -112,8 +112,8 @@ def _meant(name: FileName, place: str, paths: Mapping[str, list[str]]) -> list[s
     for start in range(len(parts))[: 1 if name.sign else None]:
         shape = re.compile(".*/" + re.escape("/".join(parts[start:])).replace(re.escape(HOLE), ".*"))
         alike = paths.values() if HOLE in parts[-1] else [paths.get(parts[-1], [])]
-        if found := [path for some in alike for path in some if shape.fullmatch(f"/{path}")]:
-            return found
+        if ends := [path for some in alike for path in some if shape.fullmatch(f"/{path}")]:
+            return ends
     return []
 
 
@@ -130,12 +130,12 @@ def unused_paths(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
 
 def _opened(paths: Iterable[str], rules: tuple[Rule, ...]) -> dict[str, Rule]:
     sets = [(rule, PatternSet([rule.pattern])) for rule in rules]
-    found: dict[str, Rule] = {}
+    opened: dict[str, Rule] = {}
     for path in paths:
         rule = next((rule for rule, patterns in sets if patterns.matching(path)), None)
         if rule is not None and _ending(path) and _PLAIN.fullmatch(path) and not _DOCUMENT.search(path):
-            found[path] = rule
-    return found
+            opened[path] = rule
+    return opened
 
 
 def _ending(path: str) -> str:

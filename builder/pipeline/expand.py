@@ -39,9 +39,9 @@ def expand(
     manifest, unmatched = expand_patterns(manifest, index)
     manifest = expand_configurations(manifest, run.upstream, kept)
     nowhere = unused_facts(run.upstream, manifest)
-    told = {problem.mark for problem in nowhere}
+    named = {problem.mark for problem in nowhere}
     misplaced = misplaced_names(run.upstream, manifest)
-    elsewhere = [problem for problem in misplaced if problem.mark not in told]
+    elsewhere = [problem for problem in misplaced if problem.mark not in named]
     roots = unused_roots(run.upstream, asked, pruned.removed, run.within)
     files = unused_paths(run.upstream, asked)
     unused = [*scoped.problems, *unused_words, *unmatched, *nowhere, *elsewhere, *roots, *files]
@@ -69,10 +69,10 @@ def expand_patterns(manifest: Manifest, index: Index) -> tuple[Manifest, list[Pr
 
 
 def _expanded(batch: Batch, names: list[str], problems: list[Problem]) -> Batch:
-    found: dict[str, Absent] = {}
+    symbols: dict[str, Absent] = {}
     for absent in batch.absent:
         if "*" not in absent.name:
-            found[absent.name] = absent
+            symbols[absent.name] = absent
             continue
         parts = (_WILD.get(part, re.escape(part)) for part in re.split(r"(\*\*|\*)", absent.name))
         pattern = re.compile("".join(parts))
@@ -82,5 +82,5 @@ def _expanded(batch: Batch, names: list[str], problems: list[Problem]) -> Batch:
             hint = "Remove it, or say by `since` or `until` which versions have it."
             problems.append(Problem("R009", message, absent.mark, hint=hint, nothing=True))
         for name in matched:
-            found.setdefault(name, replace(absent, name=name))
-    return replace(batch, absent=tuple(found.values()))
+            symbols.setdefault(name, replace(absent, name=name))
+    return replace(batch, absent=tuple(symbols.values()))

@@ -75,7 +75,7 @@ def _means(stands: Configuration, owner: str, path: str) -> bool:
 def _held(texts: Iterable[bytes], words: Collection[str]) -> Iterable[Set[str]]:
     """Which of the words each text has."""
     pattern = re.compile(rb"\b(?:" + b"|".join(sorted(word.encode() for word in words)) + rb")\b")
-    return ({found.decode() for found in pattern.findall(text)} if words else set() for text in texts)
+    return ({each.decode() for each in pattern.findall(text)} if words else set() for text in texts)
 
 
 def _given(keys: Collection[str], stands: Configuration, staying: Snapshot) -> Set[str]:
@@ -98,23 +98,23 @@ def _gives(data: bytes, keys: tuple[str, ...], makers: tuple[str, ...], types: t
         return set(keys)
     reading = (node for node in nodes(tree) if isinstance(node, ast.Call) and _last(node.func) in _READS)
     read = {id(argument) for call in reading for argument in call.args}
-    found: set[str] = set()
+    given: set[str] = set()
     for node in nodes(tree):
         match node:
             case ast.Attribute(attr=name, ctx=ast.Store(), value=owner) if _CALLED.search(_last(owner)):
-                found.add(name)
+                given.add(name)
             case ast.Constant(value=str(said)) if writes and id(node) not in read:
-                found.update(key for key in keys if said == key or f'"{key}"' in said)
+                given.update(key for key in keys if said == key or f'"{key}"' in said)
             case ast.Call(func=func, keywords=keywords):
                 owner = func.value if isinstance(func, ast.Attribute) and func.attr == "update" else func
                 fills = owner is not func and _CALLED.search(_last(owner))
                 if fills or _last(func) in makers:
-                    found.update(keyword.arg or "" for keyword in keywords)
+                    given.update(keyword.arg or "" for keyword in keywords)
             case ast.ClassDef(bases=bases) if any(_last(base).endswith("Config") for base in bases):
                 if _model_type(node) in (None, *types):
                     for inner in nodes(node):
-                        found.update(getattr(inner, part, "") or "" for part in ("attr", "name", "id", "arg"))
-    return found.intersection(keys)
+                        given.update(getattr(inner, part, "") or "" for part in ("attr", "name", "id", "arg"))
+    return given.intersection(keys)
 
 
 def _last(node: ast.expr) -> str:

@@ -85,14 +85,14 @@ def expand_families(
     families = Families(manifest.batches)
     if not families:
         return manifest, {}, []
-    found = _Expansion(manifest, families, upstream, index)
-    found.definitions()
-    found.imports()
+    expansion = _Expansion(manifest, families, upstream, index)
+    expansion.definitions()
+    expansion.imports()
     for path in staying:
-        found.text(path, staying[path])
-    batches = tuple(found.batch(batch) for batch in manifest.batches)
-    matches = {batch.id: FamilyMatches(found.names(batch)) for batch in manifest.batches if batch.words}
-    return replace(manifest, batches=batches), matches, list(found.unmatched())
+        expansion.text(path, staying[path])
+    batches = tuple(expansion.batch(batch) for batch in manifest.batches)
+    matches = {batch.id: FamilyMatches(expansion.names(batch)) for batch in manifest.batches if batch.words}
+    return replace(manifest, batches=batches), matches, list(expansion.unmatched())
 
 
 class _Expansion:
@@ -255,18 +255,15 @@ class _Expansion:
             if member.batch == batch.id:
                 values.setdefault(names, []).append(value)
         mark = batch.words[0].mark
-        options = tuple(
-            Option((names,), tuple(found), batch.id, mark=mark) for names, found in values.items()
-        )
+        options = [Option((names,), tuple(texts), batch.id, mark=mark) for names, texts in values.items()]
+        facts = [fact for _, fact in sorted(self._facts.items()) if fact.batch == batch.id]
         stated = {(a.kind, a.name) for a in batch.absent}
+        absent = [a for k, a in sorted(self._absent.items()) if a.batch == batch.id and k not in stated]
         return replace(
             batch,
-            facts=(*batch.facts, *(f for _, f in sorted(self._facts.items()) if f.batch == batch.id)),
+            facts=(*batch.facts, *facts),
             options=(*batch.options, *options),
-            absent=(
-                *batch.absent,
-                *(a for k, a in sorted(self._absent.items()) if a.batch == batch.id and k not in stated),
-            ),
+            absent=(*batch.absent, *absent),
         )
 
     def names(self, batch: Batch) -> dict[str, tuple[str, ...]]:

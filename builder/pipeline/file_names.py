@@ -52,28 +52,28 @@ def in_python(
         every = list(nodes(ast.parse(data)))
     except (SyntaxError, ValueError):
         return tuple(FileName(HOLE + ending, 1) for ending in endings), ()
-    uses = _uses(every)
-    told: set[ast.AST] = set()
-    found: set[FileName] = set()
+    compared, named, known = _uses(every)
+    shown: set[ast.AST] = set()
+    names: set[FileName] = set()
     made: set[tuple[str, str]] = set()
     for node in every:  # from the outside in: a whole text tells its parts
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            told.add(node.value)  # a docstring opens nothing
-        if node in told or not isinstance(node, (ast.expr, ast.alias)):
+            shown.add(node.value)  # a docstring opens nothing
+        if node in shown or not isinstance(node, (ast.expr, ast.alias)):
             continue
-        if node not in uses.compared:
+        if node not in compared:
             read = _read(node)
-            found |= {FileName(HOLE + ending, node.lineno) for name, ending in constants if name == read}
+            names |= {FileName(HOLE + ending, node.lineno) for name, ending in constants if name == read}
         if isinstance(node, ast.Name):
             continue
-        text = _text(node, uses.known, told)
+        text = _text(node, known, shown)
         if not isinstance(node, ast.Constant) or text not in endings:
-            found.update(_words(text, endings, node.lineno))
-        elif node in uses.named:
-            made.add((uses.named[node], text))
-        elif node not in uses.compared:
-            found.add(FileName(HOLE + text, node.lineno))
-    return tuple(sorted(found)), tuple(sorted(made))
+            names.update(_words(text, endings, node.lineno))
+        elif node in named:
+            made.add((named[node], text))
+        elif node not in compared:
+            names.add(FileName(HOLE + text, node.lineno))
+    return tuple(sorted(names)), tuple(sorted(made))
 
 
 @remembered
@@ -104,15 +104,8 @@ def _words(text: str, endings: tuple[str, ...], first: int = 0) -> Iterator[File
             yield FileName(name, first or text.count("\n", 0, match.start()) + 1)
 
 
-class _Uses(NamedTuple):
+def _uses(every: Iterable[ast.AST]) -> tuple[set[ast.expr], dict[ast.expr, str], dict[str, str]]:
     """What a module only compares, what it gives a name, and the names that it binds once, to a text."""
-
-    compared: set[ast.expr]
-    named: dict[ast.expr, str]
-    known: dict[str, str]
-
-
-def _uses(every: Iterable[ast.AST]) -> _Uses:
     compared: set[ast.expr] = set()
     named: dict[ast.expr, str] = {}
     texts: dict[str, str] = {}
@@ -132,7 +125,7 @@ def _uses(every: Iterable[ast.AST]) -> _Uses:
             case ast.stmt() | ast.arg() | ast.alias() | ast.ExceptHandler() | ast.pattern():
                 times.update(getattr(node, field, None) for field in ("name", "asname", "arg", "rest"))
     once = {name: text for name, text in texts.items() if times[name] == 1 and not times["*"]}
-    return _Uses(compared, named, once)
+    return compared, named, once
 
 
 def _members(values: Iterable[ast.expr]) -> Iterator[ast.expr]:

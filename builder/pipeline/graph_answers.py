@@ -68,7 +68,7 @@ def needs(cut: Cut, edges: Graph, absent: frozenset[str]) -> dict[str, frozenset
         name: {*_absent_imports(modules[name], absent, cut.before.index.internal), *(onward[name] & stated)}
         for name in removed
     }
-    return {name: found - {name} for name, found in _closed(own, onward).items()}
+    return {name: needed - {name} for name, needed in _closed(own, onward).items()}
 
 
 def _absent_imports(
@@ -89,17 +89,17 @@ def _closed(
     """What each node has itself, or by those to which it leads; a set is a number here."""
     members = sorted({each for some in own.values() for each in some})
     bit = {each: 1 << number for number, each in enumerate(members)}
-    found = {node: sum(bit[each] for each in set(some)) for node, some in own.items()}
+    reached = {node: sum(bit[each] for each in set(some)) for node, some in own.items()}
     changed = True
     while changed:
         changed = False
         for node, further in onward.items():
-            before = found[node]
+            before = reached[node]
             for each in further:
-                found[node] |= found[each]
-            changed = changed or found[node] != before
-    sets = {bits: frozenset(each for each in members if bits & bit[each]) for bits in set(found.values())}
-    return {node: sets[bits] for node, bits in found.items()}
+                reached[node] |= reached[each]
+            changed = changed or reached[node] != before
+    sets = {bits: frozenset(each for each in members if bits & bit[each]) for bits in set(reached.values())}
+    return {node: sets[bits] for node, bits in reached.items()}
 
 
 UNCERTAIN = "uncertain.json"

@@ -44,9 +44,6 @@ class Measured:
         return Figures(rows, lines, batches, self.attributed.blocks)
 
 
-ROOT, FACTS, LOCKSTEP = "root", "facts", "lockstep"
-
-
 def reasons(cut: Cut, attributed: Attributed | None = None) -> Mapping[str, Sequence[Reason]]:
     """At least one reason for every path of upstream and of the output.
 
@@ -62,10 +59,10 @@ def reasons(cut: Cut, attributed: Attributed | None = None) -> Mapping[str, Sequ
         )
     for item in cut.consequences:
         edits.setdefault(item.file, []).append(
-            Reason(item.batch or LOCKSTEP, f"{item.what} {item.name} left with its source")
+            Reason(item.batch or "lockstep", f"{item.what} {item.name} left with its source")
         )
     for path, causes in attributed.files.items():
-        edits.setdefault(path, []).extend(causes or [Reason(FACTS, "follows from the facts")])
+        edits.setdefault(path, []).extend(causes or [Reason("facts", "follows from the facts")])
     for path in sorted({*cut.upstream.tree, *cut.output.tree}):
         changed = cut.upstream.tree.get(path) != cut.output.tree.get(path)
         # the rule is the whole reason for a path that it removes; of a path that an edit removes it is not
@@ -79,11 +76,11 @@ def _decided(cut: Cut, path: str) -> list[Reason]:
         return [reason_of(rule)]
     decision = cut.decided.selection.decisions.get(path)
     if decision is None:
-        return [Reason(ROOT, "a kept model")]
+        return [Reason("root", "a kept model")]
     if place := cut.decided.named.get(path):
         return [Reason(decision.rule.batch, f"{place} names it", decision.rule.mark)]
     if module := cut.decided.follows.get(path):
         return [Reason(decision.rule.batch, f"it follows {module}", decision.rule.mark)]
     if path in cut.decided.needed:
-        return [Reason(ROOT, f"{cut.decided.needed[path]} needs it", decision.rule.mark)]
+        return [Reason("root", f"{cut.decided.needed[path]} needs it", decision.rule.mark)]
     return [reason_of(decision.rule)]

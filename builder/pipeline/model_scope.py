@@ -85,10 +85,14 @@ class _Scope:
             if fact.kind != "predicate" or fact.name.startswith("*"):
                 continue
             for architecture in sorted(self.architectures):
-                found = self._answer(fact.name, architecture)
-                if found is None or (found is fact.value if fact.exact else found is bool(fact.value)):
+                answered = self._answer(fact.name, architecture)
+                if answered is None or (
+                    answered is fact.value if fact.exact else answered is bool(fact.value)
+                ):
                     continue
-                message = f"`{fact.name}` is {found} for {architecture}, which stays, and not {fact.value}."
+                message = (
+                    f"`{fact.name}` is {answered} for {architecture}, which stays, and not {fact.value}."
+                )
                 hint = _CONTRADICTED.format(options=options(self.manifest, [batch.id]))
                 self.problems.append(Problem("R012", message, fact.mark, hint=hint))
                 break
@@ -102,8 +106,8 @@ class _Scope:
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
         if len(functions) != 1 or not is_predicate(functions[0]):
             return None
-        found = answer(functions[0], tree, [architecture])
-        return found if isinstance(found, bool) else None
+        result = answer(functions[0], tree, [architecture])
+        return result if isinstance(result, bool) else None
 
     def _holding(self, statements: Iterable[_Statement]) -> tuple[_Statement, ...]:
         return tuple(s for s in statements if self.needing(s.models) is None)
@@ -152,7 +156,7 @@ class _Scope:
         that cannot be read."""
         answers = {name: self._answer(one.name, name) for name in sorted(self.architectures)}
         if answers and None not in answers.values():
-            return next((name for name, said in answers.items() if said), None)
+            return next((name for name, holds in answers.items() if holds), None)
         path = self._module_with(one.name)
         listed = _strings(self.upstream[path], path, one.name.rpartition(".")[2]) if path else None
         if listed is None:
@@ -170,8 +174,8 @@ class _Scope:
             verb = "defines" if one.kind == "defines" else "has a parameter"
             message = f"No model of upstream {verb} `{one.name}`."
             self.problems.append(Problem("R009", message, one.mark, hint=_HINT, nothing=True))
-        found = (self._name(path) for path in self.kept if self._holds(path, one))
-        return min(filter(None, found), default=None)
+        names = (self._name(path) for path in self.kept if self._holds(path, one))
+        return min(filter(None, names), default=None)
 
     def _holds(self, path: str, one: Models) -> bool:
         if not path.endswith(".py") or one.name.encode() not in self.upstream[path]:
@@ -203,14 +207,14 @@ def _strings(data: bytes, path: str, name: str, busy: frozenset[str] = frozenset
     assigned = list(values_of(data, path, name))
     if not assigned or name in busy:
         return None
-    found: set[str] = set()
+    texts: set[str] = set()
     for value in assigned:
         for node in ast.walk(value):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.add(node.value)
+                texts.add(node.value)
             elif isinstance(node, ast.Name) and node.id not in ("frozenset", "set", "tuple"):
                 inner = _strings(data, path, node.id, busy | {name})
                 if inner is None:
                     return None
-                found |= inner
-    return found
+                texts |= inner
+    return texts

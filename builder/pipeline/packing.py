@@ -301,10 +301,10 @@ def _fields_of(kind: type) -> tuple[str, ...]:
 
 def class_of(module: str, name: str, fields: Sequence[str]) -> Any:
     """A class of values of the builder. Raises ValueError where there is none with these fields."""
-    found = getattr(importlib.import_module(module), name, None) if module.startswith("builder.") else None
-    plain = isinstance(found, type) and (
-        dataclasses.is_dataclass(found) or issubclass(found, enum.Enum) or hasattr(found, "_fields")
+    kind = getattr(importlib.import_module(module), name, None) if module.startswith("builder.") else None
+    plain = isinstance(kind, type) and (
+        dataclasses.is_dataclass(kind) or issubclass(kind, enum.Enum) or hasattr(kind, "_fields")
     )
-    if not plain or list(_fields_of(found)) != list(fields):  # type: ignore[arg-type]
+    if not plain or list(_fields_of(kind)) != list(fields):  # type: ignore[arg-type]
         raise ValueError(f"this builder has no {module}.{name} with the fields {', '.join(fields)}")
-    return found
+    return kind

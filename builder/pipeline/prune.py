@@ -97,13 +97,13 @@ def prune(
         ),
     )
     edges = edges_of(here, manifest)
-    found = starts.reach(edges)
-    alone = [s for p, s in there.items() if verdict.get(p) == "reach" and s.module not in found]
+    reached = starts.reach(edges)
+    alone = [s for p, s in there.items() if verdict.get(p) == "reach" and s.module not in reached]
     started = programs(alone, here, manifest)
     if started:
         starts = replace(starts, programs=tuple(started))
-        found = starts.reach(edges)
-    unreached = {p for p, s in there.items() if verdict.get(p) == "reach" and s.module not in found}
+        reached = starts.reach(edges)
+    unreached = {p for p, s in there.items() if verdict.get(p) == "reach" and s.module not in reached}
 
     none = unreached_rule(manifest)
     # models leave for the batch that closes the set of architectures
@@ -128,14 +128,14 @@ def with_followers(
     they are opened by name, with the text of these in `source`."""
     data = [p for p in decided.kept if decided.selection.decisions[p].verdict == "follow"]
     modules = [s for s in staying if s.module]
-    found = followed(data, python_modules(upstream, manifest.packages), modules)
+    follows = followed(data, python_modules(upstream, manifest.packages), modules)
     rule = Rule("no module beside it stays", "follow", BASE, mark=manifest.mark("roots"))
-    gone = {path: rule for path in data if path not in found}
-    unused, named = unnamed(found, {s.path: source[s.path] for s in modules}, source, manifest)
+    gone = {path: rule for path in data if path not in follows}
+    unused, named = unnamed(follows, {s.path: source[s.path] for s in modules}, source, manifest)
     for path, stated in unused.items():
         gone[path] = replace(rule, pattern="nothing that stays names it", mark=stated.mark)
     left = decided.without(gone)
-    return replace(left, follows={p: m for p, m in found.items() if p not in gone}, named=named)
+    return replace(left, follows={p: m for p, m in follows.items() if p not in gone}, named=named)
 
 
 def unreached_rule(manifest: Manifest) -> Rule:
@@ -168,7 +168,7 @@ def _needed(manifest: Manifest, open_: set[str], index: Index, registering: set[
     todo = [(f"{package}.{name}", f"{package}.{name}") for name in manifest.roots.models]
     users = expand(index, (root.name for root in manifest.roots.used_by))
     todo += ((module, module) for modules in users.values() for module in modules)
-    found: dict[str, str] = {}
+    needed: dict[str, str] = {}
     seen: set[str] = set()
     while todo:
         module, model = todo.pop()
@@ -180,10 +180,10 @@ def _needed(manifest: Manifest, open_: set[str], index: Index, registering: set[
         for target in (*_targets(index, module), *alike):
             path = where.get(target, "")
             if path in open_:
-                found.setdefault(path, model)
+                needed.setdefault(path, model)
             if path in open_ or target.startswith(f"{package}."):
                 todo.append((target, model))
-    return dict(sorted(found.items()))
+    return dict(sorted(needed.items()))
 
 
 def _stem(module: str) -> str:
@@ -202,8 +202,8 @@ def _targets(index: Index, module: str) -> Iterable[str]:
 
 def python_modules(paths: Iterable[str], packages: Mapping[str, str]) -> dict[str, str]:
     """path -> module of the Python files that lie in a package."""
-    found = {p: module_of(p, packages) for p in paths if p.endswith(".py")}
-    return {p: m for p, m in found.items() if m is not None}
+    modules = {p: module_of(p, packages) for p in paths if p.endswith(".py")}
+    return {p: m for p, m in modules.items() if m is not None}
 
 
 def require_project(paths: Iterable[str], manifest: Manifest) -> None:

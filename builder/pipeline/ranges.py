@@ -154,23 +154,23 @@ def holds(
 
     `left`: the manifest without what models that stay contradict; `rules`: how many paths each matches.
     """
-    said = {s.mark for s in stated(asked) if isinstance(s, Models)}
-    said |= {s.mark for s in stated(left) if isinstance(s, (Fact, Option, Absent, Word, Root))}
-    said |= {rule.mark for rule in (*asked.named_files, *asked.prune_symbols)}
-    return frozenset(said - missing(problems, asked) | {rule.mark for rule, count in rules.items() if count})
+    marks = {s.mark for s in stated(asked) if isinstance(s, Models)}
+    marks |= {s.mark for s in stated(left) if isinstance(s, (Fact, Option, Absent, Word, Root))}
+    marks |= {rule.mark for rule in (*asked.named_files, *asked.prune_symbols)}
+    return frozenset(marks - missing(problems, asked) | {rule.mark for rule, count in rules.items() if count})
 
 
 def beyond(manifest: Manifest, matched: Collection[Mark]) -> list[Problem]:
     """R011 for the statements that match at a pin outside of their versions."""
-    found = {s.mark: s for s in stated(manifest) if s.span.beyond and s.mark in matched}
-    return [spans.beyond(statement) for statement in found.values()]
+    statements = {s.mark: s for s in stated(manifest) if s.span.beyond and s.mark in matched}
+    return [spans.beyond(statement) for statement in statements.values()]
 
 
 def kept_to(problems: Sequence[Problem], manifest: Manifest) -> list[Problem]:
     """What is wrong of what the gates found: what may match nothing is not, and what matches at a pin
     outside of its versions is."""
-    said = {s.mark for s in stated(manifest) if isinstance(s, _GATED)}
-    return [*mistakes(problems, manifest), *beyond(manifest, said - missing(problems, manifest))]
+    marks = {s.mark for s in stated(manifest) if isinstance(s, _GATED)}
+    return [*mistakes(problems, manifest), *beyond(manifest, marks - missing(problems, manifest))]
 
 
 def _elsewhere(one: Statement, manifest: Manifest, within: Sequence[str]) -> bool:

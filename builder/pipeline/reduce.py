@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from builder import memo
-from builder.errors import Problem
 from builder.graph.modules import Summary, SummaryCache, known_of, python_paths, summaries, summarise
 from builder.graph.names import is_test, module_of
 from builder.graph.reach import graph
@@ -71,11 +70,13 @@ def reduce(
     output, total = files, Specialized({})
     consequences: tuple[lockstep.Consequence, ...] = ()
     known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)
-    reported: set[tuple[str, str, str]] = set()  # the uses that an earlier pass left open
+    reported: set[tuple[str, str, str]] = set()  # the places of uses that earlier passes left open
     session = Session() if run.recalled is not None else None  # a proof begins again each time
     for number in range(1, _MAX_PASSES + 1):
         specialized, followed = specialize_once(output, pruned, setting, run.memo, session)
-        run.stop(_unresolved(specialized, reported, pruned, setting, output))
+        specialized.leftovers = [use for use in specialized.leftovers if _place(use) not in reported]
+        reported |= set(map(_place, specialized.leftovers))
+        run.stop(unresolved_uses.problems(specialized, pruned, setting.manifest, output, setting.upstream))
         run.stop(followed.problems)
         total = total.then(specialized) if number > 1 else specialized
         consequences += followed.consequences
@@ -97,19 +98,6 @@ def reduce(
         output = output.replace(dict.fromkeys(path for path in unreached if path in output))
         total = replace(total, files={p: data for p, data in total.files.items() if p not in unreached})
     return Reduced(output, pruned, total, consequences, known)
-
-
-def _unresolved(
-    specialized: Specialized,
-    reported: set[tuple[str, str, str]],
-    pruned: Pruned,
-    setting: Setting,
-    files: Snapshot,
-) -> Iterable[Problem]:
-    """The problems of one pass; what an earlier pass left open is open still, and reported already."""
-    specialized.leftovers = [use for use in specialized.leftovers if _place(use) not in reported]
-    reported |= set(map(_place, specialized.leftovers))
-    return unresolved_uses.problems(specialized, pruned, setting.manifest, files, setting.upstream)
 
 
 def _place(use: Leftover) -> tuple[str, str, str]:
@@ -170,18 +158,18 @@ def empty_modules(
     the Python files that specialization changed; `before`: the summaries of upstream's files.
     """
     may_leave = PatternSet([rule.pattern for rule in manifest.prune_symbols])
-    found = {
+    empty = {
         path: module
         for path in hollow
         if may_leave.any(path) and not path.endswith("/__init__.py")
         if (module := module_of(path, manifest.packages))
     }
-    if not found:
+    if not empty:
         return {}
     known = {path: summary for path, summary in before.items() if path in output.tree}
     texts = {path: output[path] for path in changed if path in output}
     # of what was changed, only files that hold the last name of one of the modules can import it
-    naming = holding(texts, (module.rpartition(".")[2] for module in found.values())) | found.keys()
+    naming = holding(texts, (module.rpartition(".")[2] for module in empty.values())) | empty.keys()
     for path in texts:
         known.pop(path, None)
         if path in naming:
@@ -195,7 +183,7 @@ def empty_modules(
             runs = edge.kind == "eager" and summary is not None and _only_runs(output, summary, edge.target)
             if edge.kind != "parent" and not runs:
                 needed.add(edge.target)
-    return {path: module for path, module in sorted(found.items()) if module not in needed}
+    return {path: module for path, module in sorted(empty.items()) if module not in needed}
 
 
 def _only_runs(output: Snapshot, source: Summary, module: str) -> bool:
@@ -206,16 +194,16 @@ def _only_runs(output: Snapshot, source: Summary, module: str) -> bool:
 
 
 def narrowed(
-    output: Snapshot, found: Mapping[str, Summary], decided: Pruned, manifest: Manifest, upstream: Snapshot
+    output: Snapshot, known: Mapping[str, Summary], decided: Pruned, manifest: Manifest, upstream: Snapshot
 ) -> Pruned:
     """The decisions without the modules that reach decides about and that no root reaches in the output,
-    and without the data files that followed them. `found`: the summaries of the output."""
-    index = Index(found, manifest.packages)
-    reached = decided.starts.reach(edges_of(index, manifest))
+    and without the data files that followed them. `known`: the summaries of the output."""
+    reached = decided.starts.reach(edges_of(Index(known, manifest.packages), manifest))
     open_ = set(decided.selection.with_verdict("reach"))
-    gone = {path for path, s in found.items() if path in open_ and s.module not in reached}
-    left = decided.without(dict.fromkeys(sorted(gone), unreached_rule(manifest)))
-    return with_followers(left, manifest, upstream, [s for p, s in found.items() if p not in gone], output)
+    unreached = {path for path, s in known.items() if path in open_ and s.module not in reached}
+    left = decided.without(dict.fromkeys(sorted(unreached), unreached_rule(manifest)))
+    staying = [s for path, s in known.items() if path not in unreached]
+    return with_followers(left, manifest, upstream, staying, output)
 
 
 def blamed(decided: Pruned, index: Index, manifest: Manifest) -> Pruned:
@@ -228,46 +216,37 @@ def blamed(decided: Pruned, index: Index, manifest: Manifest) -> Pruned:
     for source, edges in graph(index).items():
         for edge in edges:
             users.setdefault(edge.target, []).append(source)
+
+    def blame(module: str) -> Rule:
+        """The rule for one module that no root reaches: who used it last, and why that ended."""
+        removers: dict[str, tuple[str, Rule]] = {}
+        staying = ""
+        seen, todo = {module}, [module]
+        while todo:
+            for source in users.get(todo.pop(0), ()):
+                summary = index.modules.get(source)
+                if source in seen or summary is None or is_test(summary.path):
+                    continue
+                seen.add(source)
+                rule = decided.removed.get(summary.path)
+                if summary.path in unreached:
+                    todo.append(source)
+                elif rule is not None:
+                    removers.setdefault(rule.batch, (summary.path, rule))
+                else:
+                    staying = staying or summary.path
+        base = unreached_rule(manifest)
+        if removers:
+            path, rule = next(iter(removers.values()))
+            base = replace(
+                base, pattern=f"{UNREACHED} (last over {path}, which leaves with batch {rule.batch})"
+            )
+            alone = len(removers) == 1 and not staying and rule.batch != BASE
+            return replace(base, batch=rule.batch, mark=rule.mark) if alone else base
+        if staying:
+            return replace(base, pattern=f"{UNREACHED} (last over {staying}, which lost its use for it)")
+        return base
+
     modules = {summary.path: module for module, summary in index.modules.items()}
-    told = {
-        path: _blame(modules[path], users, unreached, decided, index, manifest)
-        for path in unreached
-        if path in modules
-    }
-    return replace(decided, removed={path: told.get(path, rule) for path, rule in decided.removed.items()})
-
-
-def _blame(
-    module: str,
-    users: Mapping[str, Iterable[str]],
-    unreached: set[str],
-    decided: Pruned,
-    index: Index,
-    manifest: Manifest,
-) -> Rule:
-    """The rule for one module that no root reaches: who used it last, and why that ended."""
-    removers: dict[str, tuple[str, Rule]] = {}
-    staying = ""
-    seen, todo = {module}, [module]
-    while todo:
-        for source in users.get(todo.pop(0), ()):
-            summary = index.modules.get(source)
-            if source in seen or summary is None or is_test(summary.path):
-                continue
-            seen.add(source)
-            rule = decided.removed.get(summary.path)
-            if summary.path in unreached:
-                todo.append(source)
-            elif rule is not None:
-                removers.setdefault(rule.batch, (summary.path, rule))
-            else:
-                staying = staying or summary.path
-    base = unreached_rule(manifest)
-    if removers:
-        path, rule = next(iter(removers.values()))
-        clause = f"{UNREACHED} (last over {path}, which leaves with batch {rule.batch})"
-        if len(removers) == 1 and not staying and rule.batch != BASE:
-            return replace(base, pattern=clause, batch=rule.batch, mark=rule.mark)
-        return replace(base, pattern=clause)
-    clause = f"{UNREACHED} (last over {staying}, which lost its use for it)" if staying else UNREACHED
-    return replace(base, pattern=clause)
+    rules = {path: blame(modules[path]) for path in unreached if path in modules}
+    return replace(decided, removed={path: rules.get(path, rule) for path, rule in decided.removed.items()})

@@ -138,9 +138,9 @@ def requirement_rows(context: Context, tables: Tables) -> list[list[Any]]:
         state = state_of(before, after)
         reasons = requirement_reasons(context, name, {file}) if state != "kept" else ()
         back = restore_statement(context, (r.batch for r in reasons)) if state == "removed" else None
-        said = [*reasons, *(guaranteed.get(name, ()) if after else ())]
+        stated = [*reasons, *(guaranteed.get(name, ()) if after else ())]
         old, new = (", ".join(side) or None for side in (before, after))
-        rows.append([file, extra, name, old, new, state, tables.of(said), tables.text(back)])
+        rows.append([file, extra, name, old, new, state, tables.of(stated), tables.text(back)])
     return rows
 
 
@@ -189,8 +189,7 @@ def ways(context: Context, numbers: Mapping[str, int]) -> dict[str, Any]:
     at = {module: number for number, module in enumerate(modules)}
     rows: list[list[Any]] = []
     for module in modules:
-        sort, reached = next((n, found) for n, (_, found) in enumerate(ways) if module in found)
-        edge = reached[module]
+        sort, edge = next((n, edges[module]) for n, (_, edges) in enumerate(ways) if module in edges)
         step = [at[edge.source], edge.kind, edge.line] if edge else [-1, "", 0]
         # a package goes before a file
         paths = reversed(path_of(module, context.manifest.packages) or ())
@@ -207,7 +206,7 @@ def diffs(
     The reasons of a hunk are those of the blocks that left in it; without such a block, those of the file.
     """
     before, after = context.cut.upstream, context.cut.output
-    found: list[list[Any]] = []
+    result: list[list[Any]] = []
     for number, row in enumerate(rows):
         if row.verdict != "edited" or before.tree[row.path].mode in (SYMLINK, GITLINK):
             continue
@@ -222,8 +221,8 @@ def diffs(
             why = [reason for block in within for reason in block.reasons[:1]]
             why += [reason for block in within for reason in block.reasons[1:]]
             pieces.append([text, tables.of(why or (row.reason, *row.also))])
-        found.append([number, pieces])
-    return found
+        result.append([number, pieces])
+    return result
 
 
 def split_hunks(text: bytes) -> Iterator[tuple[int, int, str]]:
@@ -246,7 +245,7 @@ def split_hunks(text: bytes) -> Iterator[tuple[int, int, str]]:
 def definitions(context: Context, numbers: Mapping[str, int], tables: Tables) -> list[list[Any]]:
     """For each Python file: number of its path, the names that it defines (upstream's, of a removed file),
     and those that left an edited file: name, statement that removed it, its reasons."""
-    found: list[list[Any]] = []
+    result: list[list[Any]] = []
     before, after = context.cut.upstream, context.cut.output
     for path in sorted(path for path in numbers if path.endswith(".py")):
         names, gone = defined_names(after.get(path) or before.get(path, b"")), []
@@ -254,8 +253,8 @@ def definitions(context: Context, numbers: Mapping[str, int], tables: Tables) ->
             module = module_of(path, context.manifest.packages)
             for name in sorted(defined_names(before[path]) - names):
                 removal = context.cut.removals.symbol(f"{module}.{name}") if module else None
-                said = tables.text(str(removal) if removal else None)
-                gone.append([name, said, tables.of(reasons_of(removal))])
+                cause = tables.text(str(removal) if removal else None)
+                gone.append([name, cause, tables.of(reasons_of(removal))])
         if names or gone:
-            found.append([numbers[path], " ".join(sorted(names)), gone])
-    return found
+            result.append([numbers[path], " ".join(sorted(names)), gone])
+    return result

@@ -32,15 +32,15 @@ def digest(
     parts = [own_digest(), spec, *(f"without {name}" for name in sorted(set(without))), f"scope {scope}"]
     parts += ["with needs"] if with_needs else []
     parts += [f"{name}={value}" for name, value in sorted(versions().items())]
-    found = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape"))
+    sha = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape"))
     try:
-        found.update(b"\0" + manifest.name.encode("utf-8", "surrogateescape"))
+        sha.update(b"\0" + manifest.name.encode("utf-8", "surrogateescape"))
         for path in (manifest, *_beside(root, manifest.resolve().parent)):
             data = _content(path)
-            found.update(b"\0%s\0%d\0" % (os.fsencode(path.relative_to(root)), len(data)) + data)
+            sha.update(b"\0%s\0%d\0" % (os.fsencode(path.relative_to(root)), len(data)) + data)
     except (OSError, ValueError):  # ValueError: the manifest's lock lies elsewhere
         return ""
-    return found.hexdigest()
+    return sha.hexdigest()
 
 
 def _content(path: Path) -> bytes:
@@ -77,11 +77,11 @@ def own_digest() -> str:
     import builder
 
     root = Path(builder.__file__).parent
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     files = (path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     for path in sorted(files):
-        found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return found.hexdigest()
+        sha.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return sha.hexdigest()
 
 
 def versions() -> dict[str, str]:

@@ -34,12 +34,9 @@ class Starts:
 
     def ways(self, edges: Graph) -> Iterator[tuple[str, dict[str, Edge | None]]]:
         """What is reached from each sort of start, the strongest first, and what the sort is called."""
-        for sort, starts in (
-            ("a root", self.roots),
-            ("a program of its own", self.programs),
-            ("what a rule keeps", self.kept),
-        ):
-            yield sort, reach(edges, starts)
+        yield "a root", reach(edges, self.roots)
+        yield "a program of its own", reach(edges, self.programs)
+        yield "what a rule keeps", reach(edges, self.kept)
 
 
 def roots(index: Index, manifest: Manifest) -> list[str]:
@@ -81,26 +78,22 @@ def edges_of(index: Index, manifest: Manifest) -> dict[str, tuple[Edge, ...]]:
     modules for the models that stay asks for those that import one.
     """
     package = f"{manifest.roots.model_package}."
+
+    def is_model(target: str) -> bool:
+        """Return whether a module is a model; where tables say which are, any module of their package is."""
+        known = bool(manifest.roots.tables) or registers_models(index.modules.get(target))
+        return known and target.startswith(package)
+
     declared: list[DynamicEdge] = []
     for edge in manifest.roots.dynamic:
-        if edge.of_kept_models:
-            tables = bool(manifest.roots.tables)
-            declared += (replace(edge, target=module) for module in _of_models(edge, index, package, tables))
-        elif not edge.target.startswith(package):
-            declared.append(edge)
+        if not edge.of_kept_models:
+            declared += [] if edge.target.startswith(package) else [edge]
+            continue
+        for module, summary in index.modules.items():
+            targets = (target for item in summary.imports for target in import_targets(item, index))
+            if fnmatchcase(module, edge.target) and any(map(is_model, targets)):
+                declared.append(replace(edge, target=module))
     return graph(index, declared, mentioned=True)
-
-
-def _of_models(edge: DynamicEdge, index: Index, package: str, tables: bool) -> Iterator[str]:
-    """The modules of an edge that import a model in `index`; where `tables` say which modules are models, any
-    module of their package counts as one."""
-    for module, summary in index.modules.items():
-        if fnmatchcase(module, edge.target) and any(
-            target.startswith(package) and (tables or registers_models(index.modules.get(target)))
-            for item in summary.imports
-            for target in import_targets(item, index)
-        ):
-            yield module
 
 
 def registers_models(summary: Summary | None) -> bool:

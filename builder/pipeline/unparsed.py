@@ -32,16 +32,14 @@ def unparsed(files: Snapshot, upstream: Snapshot, staying: Mapping[str, Summary]
 
     `staying`: the summaries of upstream's files; a file with other bytes is parsed here.
     """
-    found: dict[str, tuple[int, str]] = {}
+    errors: dict[str, tuple[int, str]] = {}
     for path in python_paths(files):
         summary = staying.get(path)
-        if summary is None or files.tree[path].blob != upstream.tree[path].blob:
-            error = _error(files[path], path)
-        else:
-            error = summary.error
+        same = summary is not None and files.tree[path].blob == upstream.tree[path].blob
+        error = summary.error if same and summary else _error(files[path], path)
         if error is not None:
-            found[path] = error
-    return found
+            errors[path] = error
+    return errors
 
 
 @remembered
@@ -79,16 +77,16 @@ def _asked(
     path: str, module: str, data: bytes, names: set[str], gone: Callable[[str], bool]
 ) -> tuple[int, str] | None:
     """The first line that would have to be edited, and the name because of which."""
-    found = [
+    uses = [
         (match.start(), word) for match in _WORD.finditer(data) if (word := match.group().decode()) in names
     ]
     for offset, written, taken in imports(data):
         source = absolute(written, package_of(path, module))
         lost = [name for name in (source, *(f"{source}.{one}" for one in taken)) if gone(name)]
-        found += [(offset, name) for name in lost[:1]]
-    if not found:
+        uses += [(offset, name) for name in lost[:1]]
+    if not uses:
         return None
-    at, name = min(found)
+    at, name = min(uses)
     return data.count(b"\n", 0, at) + 1, name
 
 

@@ -29,9 +29,8 @@ def problems(
     """G010 for each edit that its syntax tree does not confirm, R008 for each use that cannot leave."""
     for mismatch in result.mismatches:
         place = Mark(mismatch.path) if mismatch.path else None
-        yield Problem(
-            "G010", f"{mismatch.path or 'The specialization'}: {mismatch.sentence}.", upstream=place
-        )
+        message = f"{mismatch.path or 'The specialization'}: {mismatch.sentence}."
+        yield Problem("G010", message, upstream=place)
     removals = index_removals(manifest, decided.removed, result.lost)
     uses: dict[tuple[str, str], list[Leftover]] = {}
     for use in result.leftovers:  # the uses of one thing are one problem

@@ -120,8 +120,8 @@ def misplaced_names(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     problems = []
     folders = _folders(upstream)
     for what, name, one in _qualified(manifest):
-        if found := _missing(name, upstream, manifest.packages, folders):
-            module, first = found
+        if missing := _missing(name, upstream, manifest.packages, folders):
+            module, first = missing
             message = f"{what} `{name}` names nothing: `{module}` has no `{first}`."
             # every module is read for the hint: nobody sees that of a statement that may match nothing
             hint = None if one.optional else _elsewhere(name, upstream, manifest.packages)

@@ -37,9 +37,9 @@ _OF_THE_OUTPUT = frozenset(["G001", "G002", "G003", "G004", "G007", "G008", "G01
 def verify(done: Cut, manifest: Manifest, twice: bool = False) -> IndexedTree:
     """The indexed output. Raises BuildError with every finding of every gate."""
     after = output_world(done, manifest)
-    found = problems(done, after, twice)
-    if found:
-        raise BuildError(found)
+    findings = problems(done, after, twice)
+    if findings:
+        raise BuildError(findings)
     return after
 
 
@@ -54,7 +54,7 @@ def output_world(done: Cut, manifest: Manifest) -> IndexedTree:
 
 
 def problems(done: Cut, after: IndexedTree, twice: bool = False) -> list[Problem]:
-    """What the static gates find in the output and not upstream.
+    """What the static gates find in the output and not in upstream.
 
     `twice`: specialize the output once more and compare (G009); it costs about a third of the cut, so
     it is asked for where a pin is proven, not at every build.
@@ -69,23 +69,15 @@ def problems(done: Cut, after: IndexedTree, twice: bool = False) -> list[Problem
         native_findings=done.findings,
         second_run=(lambda: again(done, manifest).tree) if twice else None,
     )
-    found = kept_to([*check(evidence), *_dynamic_imports(done, after, manifest)], manifest)
-    return true_places(found, done.upstream, done.output, manifest, done.records)
-
-
-def _dynamic_imports(done: Cut, after: IndexedTree, manifest: Manifest) -> list[Problem]:
-    """R010 for every import by value that the manifest does not declare, in reached modules, and R009 for
-    every declaration that matches nothing.
-
-    One for the models that stay is looked for in upstream: in the output none of its modules may be left.
-    """
+    findings = list(check(evidence))
+    # imports by value that the manifest does not declare, in reached modules (R010), and declarations that
+    # match nothing (R009); one for the models that stay may have lost all of its modules in the output
     declared = manifest.roots.dynamic
     reached = done.decided.starts.reach(edges_of(after.index, manifest), rules=False)
-    return [
-        *undeclared(after.index, declared, reached),
-        *unmatched(after.index, [edge for edge in declared if not edge.of_kept_models]),
-        *unmatched(done.before.index, [edge for edge in declared if edge.of_kept_models]),
-    ]
+    findings += undeclared(after.index, declared, reached)
+    findings += unmatched(after.index, [edge for edge in declared if not edge.of_kept_models])
+    findings += unmatched(done.before.index, [edge for edge in declared if edge.of_kept_models])
+    return true_places(kept_to(findings, manifest), done.upstream, done.output, manifest, done.records)
 
 
 def broken_files(done: Cut) -> Mapping[str, Rule]:
@@ -103,8 +95,8 @@ def broken_files(done: Cut) -> Mapping[str, Rule]:
         if decision.rule.mark in back and path in done.output and not path.startswith(folders)
     }
     leaving: dict[str, Rule] = {}
-    found = problems(done, output_world(done, done.manifest)) if given else []
-    for problem in (p for one in found for p in (one, *one.also)):
+    findings = problems(done, output_world(done, done.manifest)) if given else []
+    for problem in (p for one in findings for p in (one, *one.also)):
         path = problem.upstream.file if problem.upstream else ""
         if path in given and path not in leaving:
             reason = f"{BROKEN} ({problem.code} {problem.message})"
@@ -179,20 +171,20 @@ def _by_edit(problem: Problem, output: Snapshot, manifest: Manifest, marks: set[
         for number, line in enumerate(manifest.overlays.get(overlay, b"").splitlines(), 1)
         if line.startswith(sign)
     ]
-    said = [
+    stated = [
         (edit.mark, None, edit.by.encode())
         for batch in manifest.batches
         for edit in batch.edits
         if edit.mark in marks and edit.kind != "body" and edit.by
     ]
-    found = [
+    candidates = [
         *(each for each in written if each[2] == text),
-        *(each for each in said if each[2] in text),
+        *(each for each in stated if each[2] in text),
         *(each for each in written if text in each[2]),  # which the formatter laid out: `use(a);`
     ]
-    if not found:
+    if not candidates:
         return problem
-    mark, place, _ = found[0]
+    mark, place, _ = candidates[0]
     return replace(problem, mark=problem.mark or mark, overlay=place)
 
 

@@ -45,10 +45,10 @@ class Context:
     @cached_property
     def differences(self) -> Mapping[Key, tuple[Difference, ...]]:
         """The differences of each thing of the surface."""
-        found: dict[Key, list[Difference]] = {}
+        differences: dict[Key, list[Difference]] = {}
         for one in self.cut.surfaces.differences:
-            found.setdefault(one.key, []).append(one)
-        return {key: tuple(some) for key, some in found.items()}
+            differences.setdefault(one.key, []).append(one)
+        return {key: tuple(some) for key, some in differences.items()}
 
     def state(self, path: str) -> State:
         """What became of a path that is on one of the sides."""
@@ -56,8 +56,7 @@ class Context:
 
     def batch_why(self, batch: str) -> str | None:
         """The reason of a batch; None for what is no batch of the manifest's, and for the base."""
-        found = self.batches.get(batch)
-        return found.why if found and batch != BASE else None
+        return self.batches[batch].why if batch in self.batches and batch != BASE else None
 
 
 def state_of(before: object, after: object) -> State:

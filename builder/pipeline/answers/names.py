@@ -29,11 +29,11 @@ def name_answers(context: Context, what: str) -> Iterator[Answer]:
     if whole and (answer := _answer(context, whole[0], whole[2])):
         yield answer
         return
-    found = _endings(context, what)
-    if len(found) > _MAX_NAMESAKES:
-        yield _namesakes(context, what, found)
+    namesakes = _endings(context, what)
+    if len(namesakes) > _MAX_NAMESAKES:
+        yield _namesakes(context, what, namesakes)
         return
-    yield from filter(None, (_answer(context, file, rest) for file, rest in found))
+    yield from filter(None, (_answer(context, file, rest) for file, rest in namesakes))
 
 
 def _answer(context: Context, path: str, name: str) -> Answer | None:
@@ -116,19 +116,21 @@ def _facts(context: Context, name: str) -> tuple[Reason, ...]:
 def _endings(context: Context, what: str) -> list[tuple[str, str]]:
     """(path, name in it) of each definition and module whose qualified name ends in these parts; those of
     the output first, then by length."""
-    found: set[tuple[str, str]] = set()
+    places: set[tuple[str, str]] = set()
     first, _, last = what.rpartition(".")
     for tree in (context.cut.before, context.after):
         for path, summary in tree.summaries.items():
             if not summary.module:
                 continue
             if f".{summary.module}".endswith(f".{what}"):
-                found.add((path, ""))
-            found |= {(path, name) for name in summary.definitions if _ends(summary.module, name, what)}
+                places.add((path, ""))
+            places |= {(path, name) for name in summary.definitions if _ends(summary.module, name, what)}
             for owner, attributes in summary.attributes.items():
                 if first and last in attributes and _ends(summary.module, f"{owner}.{last}", what):
-                    found.add((path, f"{owner}.{last}"))
-    return sorted(found, key=lambda one: (context.state(one[0]) == "removed", len(one[0]) + len(one[1]), one))
+                    places.add((path, f"{owner}.{last}"))
+    return sorted(
+        places, key=lambda one: (context.state(one[0]) == "removed", len(one[0]) + len(one[1]), one)
+    )
 
 
 def _ends(module: str, name: str, what: str) -> bool:

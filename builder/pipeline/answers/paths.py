@@ -57,14 +57,14 @@ def named_paths(context: Context, what: str) -> list[str]:
 
 def path_answers(context: Context, what: str) -> Iterator[Answer]:
     """An answer for each path that a text stands for; one answer for all where there are many."""
-    found = named_paths(context, what)
-    if len(found) > _MAX_NAMESAKES:
-        states = Counter("folder" if p.endswith("/") else context.state(p) for p in found)
-        headline = f"{what} is the end of {plural(len(found), 'path')}: {_counts(states)}"
-        details = tuple(f"{context.state(p):<8} {p}" for p in found if not p.endswith("/"))
+    paths = named_paths(context, what)
+    if len(paths) > _MAX_NAMESAKES:
+        states = Counter("folder" if p.endswith("/") else context.state(p) for p in paths)
+        headline = f"{what} is the end of {plural(len(paths), 'path')}: {_counts(states)}"
+        details = tuple(f"{context.state(p):<8} {p}" for p in paths if not p.endswith("/"))
         yield Answer("path", what, "mixed", headline, details=details[:MAX_LISTED])
         return
-    for path in found:
+    for path in paths:
         yield folder_answer(context, path) if path.endswith("/") else path_answer(context, path)
 
 

@@ -34,16 +34,16 @@ def answers(context: Context, what: str) -> list[Answer]:
     fact or a requirement. A path may have a line number, as tracebacks print it, or be an address on the web.
     """
     what = _ADDRESS.sub("/", _LINE.sub("", what.strip()))
-    found = {(a.kind, a.name, a.headline): a for a in _readings(context, what)}
-    if len(found) > 1:  # that a value never occurs is what the readings of its name say
-        found = {key: a for key, a in found.items() if a.kind != "fact" or a.name != what}
+    readings = {(a.kind, a.name, a.headline): a for a in _readings(context, what)}
+    if len(readings) > 1:  # that a value never occurs is what the readings of its name say
+        readings = {key: a for key, a in readings.items() if a.kind != "fact" or a.name != what}
     lengths: dict[Kind, int] = {}
-    for one in found.values():
+    for one in readings.values():
         subject = one.headline.partition(" is ")[0]
         lengths[one.kind] = min(len(subject), lengths.get(one.kind, sys.maxsize))
     # those of one kind stay together, as their reading ordered them: what is in the output comes first;
     # what a fact states of a name says less than what became of it
-    return sorted(found.values(), key=lambda a: (a.kind == "fact", lengths[a.kind], _ORDER.index(a.kind)))
+    return sorted(readings.values(), key=lambda a: (a.kind == "fact", lengths[a.kind], _ORDER.index(a.kind)))
 
 
 def _readings(context: Context, what: str) -> Iterator[Answer]:
@@ -63,9 +63,9 @@ def suggestions(context: Context, what: str) -> list[str]:
     path, _, name = what.rpartition(":")
     if name and (files := named_paths(context, path)):
         return [f"{files[0]}:{one}" for one in _close(name, _names_in(context, files[0]))]
-    found = locate(what, manifest.packages, context.paths) if all(what.split(".")) else None
-    if found and found[2] and (close := _close(found[2], _names_in(context, found[0]))):
-        return [f"{found[0]}:{one}" for one in close]
+    whole = locate(what, manifest.packages, context.paths) if all(what.split(".")) else None
+    if whole and whole[2] and (close := _close(whole[2], _names_in(context, whole[0]))):
+        return [f"{whole[0]}:{one}" for one in close]
     if close := _members(context, what):
         return close
     surfaces = {*cut.surfaces.before, *cut.surfaces.after}

@@ -28,12 +28,12 @@ def surface_answers(context: Context, what: str) -> Iterator[Answer]:
     """An answer for each thing of the surface that has this name; the rest of many in one line."""
     surfaces = context.cut.surfaces
     items = {**surfaces.before, **surfaces.after}
-    found = sorted(
+    keys = sorted(
         (key for key, item in items.items() if _named(item, what)),
         key=lambda key: (key not in surfaces.after, _KINDS[key.kind], len(key.group), key),
     )
-    for kind in dict.fromkeys(key.kind for key in found):
-        same = [key for key in found if key.kind == kind]
+    for kind in dict.fromkeys(key.kind for key in keys):
+        same = [key for key in keys if key.kind == kind]
         for key in same[:_MAX_NAMESAKES]:
             yield item_answer(context, key, items[key])
         if rest := same[_MAX_NAMESAKES:]:

@@ -1,1 +1,1 @@
-"""What gates, pipeline and reports ask of a tree: its index, its projects, what was removed from it."""
+"""Questions of gates, pipeline and reports about a tree: its index, its projects, what was removed."""

@@ -1,7 +1,7 @@
-"""Whether a condition of upstream's code can hold on the target, by the facts and nothing else.
+"""Decides whether a condition of upstream's code can hold on the target, by the facts and nothing else.
 
-This is not the evaluator that cuts: it decides conditions a second time, more simply, so that what
-the cut took away is explained by a fact and not by the cut.
+This is not the evaluator that cuts: it decides conditions a second time, more simply, so that a fact explains
+what the cut removed, and not the cut itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_DEPTH = 8
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cause:
-    """What accounts for a difference: a batch, how, and where the manifest says so."""
+    """The account of a difference: a batch, how, and where the manifest says so."""
 
     batch: str
     text: str
@@ -50,7 +50,7 @@ class Conditions:
         }
 
     def impossible(self, place: Place) -> Cause | None:
-        """The fact because of which a place is never reached."""
+        """Return the fact by which a place is never reached."""
         reader = self._reader(place)
         for condition in place.conditions:
             test = _parsed(condition.test)
@@ -60,7 +60,7 @@ class Conditions:
         return None
 
     def arm(self, place: Place, text: str) -> tuple[object, Cause] | None:
-        """What `a if condition else b` gives where the facts decide: a literal or its source."""
+        """Return the value of `a if condition else b` if the facts decide it: a literal or its source."""
         reader, node = self._reader(place), _parsed(text)
         decided = self.truth(node.test, reader) if reader and isinstance(node, ast.IfExp) else None
         if decided is None or not isinstance(node, ast.IfExp):
@@ -190,7 +190,7 @@ def _function(tree: ast.Module, scope: str) -> ast.AST | None:
 
 
 def on_the_target(fact: Fact) -> str:
-    """What a fact states, as a clause."""
+    """Return what a fact states, as a clause."""
     if fact.kind == "attribute":
         return f"on the target there is no {fact.name}"
     return f"on the target {fact.name}{'()' if fact.kind == 'predicate' else ''} is {fact.value}"

@@ -1,4 +1,4 @@
-"""Which distribution an import comes from, where the two names differ."""
+"""The distributions that an import comes from, if the two names differ."""
 
 from __future__ import annotations
 

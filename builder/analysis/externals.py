@@ -1,4 +1,4 @@
-"""What the code of a project imports from elsewhere."""
+"""The imports of a project's code from elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Uses = Mapping[str, list[tuple[str, int, bool]]]
 
 
 def externals(world: IndexedTree, project: Project, manifest: Manifest) -> Uses:
-    """What the Python files of a project import, by statement or by constant name, that is not its own.
+    """Return what a project's Python imports, by statement or by constant name, that is not its own.
 
     Imports for type checkers alone do not count.
     """

@@ -14,8 +14,8 @@ from builder.tree import Snapshot
 class IndexedTree:
     """One tree, its Python summaries by path, and the index over them.
 
-    Summaries and index are made when they are first asked for: of a build that is remembered most questions
-    need neither, and making them parses every file.
+    Summaries and index are made on demand: most questions about a remembered build need neither, and making
+    them parses every file.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the pyproject.toml files of a tree say about the packages beside them."""
+"""The contents of the pyproject.toml files of a tree, with the packages beside them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Requirement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What a pyproject.toml says about the packages beside it."""
+    """The content of a pyproject.toml, with the packages beside it."""
 
     path: str
     name: str  # normalised

@@ -1,6 +1,6 @@
-"""What removed a name or a path: one index of the manifest's statements and the specializer's proofs.
+"""The causes of removed names and paths: one index of the manifest's statements and the specializer's proofs.
 
-Everything that tells a person why something is missing asks this index: the gates, the messages about
+Everything that tells a person why something is missing uses this index: the gates, the messages about
 unresolved uses, the ledger and `why`.
 """
 

@@ -1,4 +1,4 @@
-"""Which statement of the manifest accounts for a removed, added or changed item of the surface."""
+"""Finds the statement of the manifest that accounts for a removed, added or changed item of the surface."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Causes:
         return (self.path(home[0]) if home and home[0] in self.removals.by_path else None) or self.name(name)
 
     def edit(self, place: Place, *words: str) -> Cause | None:
-        """An edit of the place's scope, or a patch of its file, that removes one of these words."""
+        """Return an edit of the place's scope, or a patch of its file, that removes one of these words."""
         for edit in self.edits:
             removed_words = self._words.get(id(edit), frozenset())
             if removed_words.intersection(words) and f"{place.qualified}.".startswith(f"{edit.target}."):
@@ -148,7 +148,7 @@ class Causes:
         return None
 
     def proved(self, place: Place, own: str) -> Cause | None:
-        """What the specializer proved dead: the cause of its last callers where these are known."""
+        """Return the cause of what the specializer proved dead: that of its last callers if it is known."""
         removal = self.removals.symbol(own)
         if removal is None:
             return None
@@ -229,7 +229,7 @@ class Causes:
     # -- what was added ------------------------------------------------------------------------------------
 
     def added(self, item: Item) -> Cause | None:
-        """Only what we write can add: a file of ours, or the new text of an edit."""
+        """Return the file of ours or the edit that added an item: nothing else can add one."""
         for place in item.places:
             whole = self.whole.get(place.path)
             if whole is not None:

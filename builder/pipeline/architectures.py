@@ -26,7 +26,7 @@ PARAMETERS = frozenset(["architectures", "model_architectures"])
 
 
 def rows(upstream: Snapshot, manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """(architecture, path of its module) of every row of the manifest's tables.
+    """Yield (architecture, path of its module) for every row of the manifest's tables.
 
     Raises BuildError R009 for a table that cannot be read.
     """
@@ -59,7 +59,7 @@ def _table(data: bytes, path: str, name: str) -> list[tuple[str, str]] | None:
 
 
 def values_of(data: bytes, path: str, name: str) -> Iterator[ast.expr]:
-    """What the statements at the top of a file assign to a name; nothing for a file that is no Python."""
+    """Yield what the statements at the top of a file assign to a name; nothing if it does not parse."""
     try:
         tree = parse(data, path).tree
     except SyntaxError:
@@ -77,10 +77,11 @@ def _texts(node: ast.expr) -> list[str]:
 
 
 def facts_of(manifest: Manifest, upstream: Snapshot, kept: Iterable[str], removed: Iterable[str]) -> Facts:
-    """The manifest's facts, with the architectures of the `removed` paths as absent values where it says so.
+    """Return the manifest's facts, with the architectures of the `removed` paths as absent values if it says
+    so.
 
-    One that is a part of the name of another that stays is left: a test for a part (`"Llama" in name`) is not
-    told from one for the whole name.
+    One whose name is part of that of one that stays is left out: a test for a part (`"Llama" in name`) looks
+    like one for the whole name.
     """
     facts = Facts.of(manifest)
     if not any(option.removed_models for option in facts.options):
@@ -96,7 +97,7 @@ def facts_of(manifest: Manifest, upstream: Snapshot, kept: Iterable[str], remove
 
 
 def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> frozenset[str]:
-    """The names of the architectures of the model files among `paths`. Raises as `registered` does."""
+    """Return the names of the architectures of the model files among `paths`. Raises as `registered` does."""
     return frozenset().union(*registered(upstream, paths, manifest).values())
 
 
@@ -128,11 +129,11 @@ def _entries(data: bytes, path: str) -> set[str]:
 
 
 class _UnknownError(Exception):
-    """The code does something that is not understood."""
+    """The code does something that this evaluator does not know."""
 
 
 def is_predicate(function: ast.stmt) -> bool:
-    """Whether a definition is a function whose one required argument is the architectures of a model."""
+    """Return whether a definition is a function whose only required argument is a model's architectures."""
     if not isinstance(function, ast.FunctionDef) or function.decorator_list:
         return False
     arguments = function.args
@@ -142,9 +143,9 @@ def is_predicate(function: ast.stmt) -> bool:
 
 
 def answer(function: ast.FunctionDef, module: ast.Module, architectures: Sequence[str]) -> object:
-    """What the function returns for these architectures; the function itself where that is unknown.
+    """Return what the function returns for these architectures; the function itself if that is unknown.
 
-    Names of the module are followed to what is assigned to them once; other arguments have their defaults.
+    Names of the module stand for what is assigned to them once; other arguments have their defaults.
     """
     arguments = function.args
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
@@ -160,7 +161,7 @@ def answer(function: ast.FunctionDef, module: ast.Module, architectures: Sequenc
 
 
 def _run(body: Sequence[ast.stmt], known: dict[str, object], module: ast.Module) -> Iterator[object]:
-    """The value that is returned, if the statements return one."""
+    """Yield the value that the statements return, if they return one."""
     for statement in body:
         match statement:
             case ast.Return(value=None):
@@ -248,7 +249,7 @@ def _generated(made: ast.GeneratorExp, known: Mapping[str, object], module: ast.
 
 
 def _assigned(name: str, module: ast.Module) -> object:
-    """The value of a name that the module binds once, where nothing extends what it is bound to."""
+    """Return the value of a name that the module binds once, if nothing extends what it is bound to."""
     bound = [
         node.value
         for node in ast.walk(module)

@@ -31,7 +31,7 @@ Reasons = tuple[Reason, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A block in its file; `counts`: it left in specialization, and not by an edit of the manifest."""
+    """A block in its file; `counts`: specialization removed it, and no edit of the manifest."""
 
     path: str
     block: Block
@@ -40,7 +40,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class RemovedLines:
-    """Lines of an upstream file that left together, and the statements that account for them."""
+    """Lines of an upstream file that were removed together, and the statements that account for them."""
 
     line: int  # from 1
     lines: int
@@ -56,12 +56,12 @@ class Attributed:
 
 
 def reason_of(rule: Rule) -> Reason:
-    """A rule as a reason of the ledger."""
+    """Return a rule as a reason of the ledger."""
     return Reason(rule.batch, rule.stated, rule.mark)
 
 
 def attribute(cut: Cut) -> Attributed:
-    """What accounts for each specialized file, and for each block that left a Python file."""
+    """Return what accounts for each specialized file, and for each block removed from a Python file."""
     return _Attribution(cut).run()
 
 
@@ -185,7 +185,7 @@ class _Attribution:
         return tuple(dict.fromkeys(reasons))
 
     def imported(self, place: _Place) -> Reasons:
-        """Why the modules or names that a block imports were removed."""
+        """Return why the modules or names that a block imports were removed."""
         package = package_of(place.path, self.module(place.path))
         reasons: list[Reason] = []
         for written, names in place.block.imports:
@@ -256,7 +256,7 @@ class _Attribution:
         return {path: tuple(sorted(some, key=lambda b: b.line)) for path, some in sorted(blocks.items())}
 
     def upstream_line(self, path: str, line: int) -> int:
-        """The line of upstream's file that a line of the file after the manifest's edits was."""
+        """Return upstream's number for a line of the file after the manifest's edits."""
         if path not in self.shifts:
             before, after = self.cut.upstream.get(path, b""), self.cut.laid[path]
             self.shifts[path] = runs(split(before), split(after)) if before != after else []
@@ -275,7 +275,7 @@ def _matches(pattern: bytes, data: bytes) -> tuple[bytes, ...]:
 
 
 def _sorted(lines_of: Counter[Reason]) -> Reasons:
-    """Those of the batch with most lines first, and each batch's together."""
+    """Return the reasons by batch, those of the batch with most lines first."""
     batches: Counter[str] = Counter()
     for reason, lines in lines_of.items():
         batches[reason.batch] += lines

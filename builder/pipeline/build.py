@@ -161,7 +161,7 @@ def _bill(outcome: Outcome, manifest: Manifest, version: str) -> bytes:
 def about_wheel(
     outcome: Outcome, upstream: Upstream, manifest: Manifest, without: Sequence[str], version: str
 ) -> About:
-    """What the wheel says of itself: its scope, its trees, and the features that it leaves out."""
+    """Return what the wheel says about itself: its scope, its trees, and the features that it leaves out."""
     cut = outcome.cut
     did_something = {f.id for f in outcome.figures.batches if f.files_removed or f.files_edited}
     return About(
@@ -199,7 +199,7 @@ def _units(cut: Cut) -> Mapping[str, Mapping[str, int]] | None:
 
 
 def key(upstream: Upstream, manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
-    """A digest of all that decides the output: equal keys, equal output."""
+    """Return a digest of all that decides the output: equal keys, equal output."""
     parts = [
         __version__,
         own_digest(),
@@ -215,7 +215,7 @@ def key(upstream: Upstream, manifest: Manifest, without: Iterable[str], tools: M
 
 
 def described(output: Output) -> dict[str, Any]:
-    """build.json as values."""
+    """Return the values of build.json."""
     values: dict[str, Any] = json.loads(output.files[BUILD])
     return values
 

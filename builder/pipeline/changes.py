@@ -21,10 +21,10 @@ SIGNS: tuple[Sign, ...] = ("+", "-", "~")
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The differences, each with `+` for what the build adds, `-` for what it takes away, `~` for what it
+    """The differences, each with `+` for what the build adds, `-` for what it removes, `~` for what it
     changes.
 
-    `paths`: (sign, path, batch). `surface`: (sign, what), requirements included.
+    `paths`: (sign, path, batch). `surface`: (sign, sentence), requirements included.
     """
 
     paths: tuple[tuple[Sign, str, str], ...]
@@ -35,7 +35,7 @@ class Changes:
 
     @property
     def by_batch(self) -> Mapping[str, Counter[Sign]]:
-        """Batch -> how many of its paths are added, taken away and changed."""
+        """Batch -> how many of its paths are added, removed and changed."""
         counts: dict[str, Counter[Sign]] = {}
         for sign, _, batch in self.paths:
             counts.setdefault(batch, Counter())[sign] += 1
@@ -43,12 +43,12 @@ class Changes:
 
     @property
     def totals(self) -> Counter[Sign]:
-        """How many paths are added, taken away and changed."""
+        """How many paths are added, removed and changed."""
         return Counter(sign for sign, _, _ in self.paths)
 
 
 def changes(previous: Previous, cut: Cut, rows: tuple[Row, ...], manifest: Manifest) -> Changes:
-    """The differences from an earlier build to this cut; `rows`: its ledger.
+    """Return the differences between an earlier build and this cut; `rows`: its ledger.
 
     A path that comes back counts for the batch that had removed it.
     """

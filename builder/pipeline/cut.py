@@ -75,10 +75,10 @@ def cut(
 ) -> Cut:
     """Take upstream through all stages between its tree and the output's.
 
-    `recall`: what earlier cuts found out about the same files; what this one finds out is added. `about`:
-    what is known of upstream besides its files; it decides what is a mistake, and nothing of the output.
-    Raises BuildError with all problems of the first stage that has any; with another `stop` they are handed
-    to it, stage by stage, and the cut goes on with what it has.
+    `recall`: the results of earlier cuts on the same files; those of this one are added. `about`: what is
+    known of upstream besides its files; it decides what is a mistake, and nothing of the output. Raises
+    BuildError with all problems of the first stage that has any; another `stop` gets them stage by stage, and
+    the cut goes on with what it has.
     """
     require_project(upstream, manifest)
     within = partial_paths(upstream, manifest.upstream.project.folder, about.kind)
@@ -94,7 +94,7 @@ def cut(
 
 
 def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]) -> Cut:
-    """One cut; `leaving`: paths outside the packages that leave though a rule keeps them, and why."""
+    """Cut once; `leaving`: path outside the packages -> why it is removed though a rule keeps it."""
     upstream = run.upstream
     withdrawn: dict[str, str] = {}
     while True:

@@ -18,15 +18,16 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import Rule
 from builder.native.cpp import SUFFIXES
 from builder.pipeline.file_names import HOLE, FileName, in_python, in_source
+from builder.pipeline.ranges import matches_nothing
 from builder.select.patterns import PatternSet
 from builder.tree import Snapshot
 
 
 def followed(data: Iterable[str], modules: Iterable[str], staying: Iterable[Summary]) -> dict[str, str]:
-    """data file -> the path of a module that it follows; a file that follows none is not in it.
+    """Return data file -> the path of a module that it follows; a file that follows none is not in it.
 
-    The nearest package is the nearest folder above a file in which upstream has modules (`modules`: their
-    paths). A file stays with any module in or below it; an empty `__init__.py` reads nothing.
+    A file follows the modules in and below its package: the nearest folder above it in which upstream has
+    modules (`modules`: their paths). An empty `__init__.py` reads nothing.
     """
     # a folder that no import statement can name, like `fast-transform`, is none of a package
     folders = {_folder(path) for path in modules}
@@ -58,8 +59,8 @@ _PLAIN = re.compile(r"[\w./-]+")
 def unnamed(
     data: Iterable[str], python: Mapping[str, bytes], sources: Mapping[str, bytes], manifest: Manifest
 ) -> tuple[dict[str, Rule], dict[str, str]]:
-    """Those of the data files that nothing names, with the statement that they are opened by name; and for
-    each of the others that one is about, the place that names it.
+    """Return the data files that nothing names, with the statement that they are opened by name; and for each
+    of the others that such a statement covers, the place that names it.
 
     `python`: the texts of the modules that stay, by path; `sources`: those of the data files.
     """
@@ -85,7 +86,7 @@ def unnamed(
 def _in_modules(
     python: Mapping[str, bytes], endings: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[FileName, ...]]]:
-    """The names in each module, and those that it makes of constants of any."""
+    """Yield the file names in each module, then those that it makes with constants of any module."""
     constants: set[tuple[str, str]] = set()
     for path, text in sorted(python.items()):
         names, made = in_python(text, endings)
@@ -98,10 +99,10 @@ def _in_modules(
 
 
 def _meant(name: FileName, place: str, paths: Mapping[str, list[str]]) -> list[str]:
-    """The files that a name in the file at `place` means, of those that `paths` has by their last names.
+    """Return the files that a name in the file at `place` stands for; `paths`: last name -> paths.
 
-    Their paths end like the name. Where there is none, a program may take a part of the name: they end like
-    as much of it as any does.
+    Their paths end in the name. If there is none, a program may use a part of the name: their paths end in as
+    much of it as any does.
     """
     beside = posixpath.normpath(posixpath.join(posixpath.dirname(place), name.name))
     if name.sign == '"' and beside in paths.get(beside.rpartition("/")[2], ()):
@@ -118,10 +119,10 @@ def _meant(name: FileName, place: str, paths: Mapping[str, list[str]]) -> list[s
 
 
 def unused_paths(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
-    """R009 for each statement about files opened by name, or about dead definitions, that matches no path."""
+    """Return R009 for each statement of `named_files` or `prune_symbols` that matches no path."""
     stated = (("named_files", manifest.named_files), ("prune_symbols", manifest.prune_symbols))
     return [
-        Problem("R009", f"`{key}: {rule.pattern}` matches no path.", rule.mark, nothing=True)
+        matches_nothing(f"`{key}: {rule.pattern}` matches no path.", rule.mark, None)
         for key, rules in stated
         for rule in rules
         if not _opened(upstream, (rule,))

@@ -16,7 +16,7 @@ from builder.pipeline.expand_configurations import expand_configurations
 from builder.pipeline.expand_families import FamilyMatches, expand_families
 from builder.pipeline.model_scope import Scoped
 from builder.pipeline.prune import Pruned
-from builder.pipeline.ranges import beyond, holds, mistakes
+from builder.pipeline.ranges import beyond, holds, matches_nothing, mistakes
 from builder.pipeline.run import Run
 from builder.pipeline.unused_statements import misplaced_names, unused_facts, unused_roots, with_spelling
 
@@ -26,12 +26,12 @@ _WILD = {"**": ".*", "*": "[^.]*"}
 def expand(
     run: Run, asked: Manifest, scoped: Scoped, pruned: Pruned, staying: Mapping[str, Summary], index: Index
 ) -> tuple[Manifest, Mapping[str, FamilyMatches], frozenset[Mark]]:
-    """The manifest with what words and patterns stand for, for each batch what its words matched, and the
-    marks of the statements that upstream bears out.
+    """Return the manifest with what words and patterns stand for, what the words of each batch matched, and
+    the marks of the statements that upstream bears out.
 
     `asked`: the manifest before models withdrew any of it; `staying`, `index`: of the Python that no rule
-    removes. Stops with what the selection found and with statements that match nothing (R001, R009) or match
-    outside of their versions (R011).
+    removes. Stops with the problems of the selection and with statements that match nothing (R001, R009) or
+    match outside of their versions (R011).
     """
     kept = run.upstream.restrict(path for path in pruned.kept if path in staying)
     kept_index = Index({path: staying[path] for path in kept}, asked.packages)
@@ -53,10 +53,10 @@ def expand(
 
 
 def expand_patterns(manifest: Manifest, index: Index) -> tuple[Manifest, list[Problem]]:
-    """The manifest with one absent symbol for each definition that a pattern matches.
+    """Return the manifest with one absent symbol for each definition that a pattern matches.
 
-    `*` stands for any part of one name, `**` for names with dots too. `index`: the modules that no
-    rule removes. R009 for a pattern that matches nothing.
+    `*` stands for any part of one name, `**` also for dots. `index`: the modules that no rule removes. R009
+    for a pattern that matches nothing.
     """
     if not any("*" in a.name for b in manifest.batches for a in b.absent):
         return manifest, []
@@ -79,8 +79,7 @@ def _expanded(batch: Batch, names: list[str], problems: list[Problem]) -> Batch:
         matched = [name for name in names if pattern.fullmatch(name)]
         if not matched:
             message = f"The absent symbol `{absent.name}` matches no definition of a file that stays."
-            hint = "Remove it, or say by `since` or `until` which versions have it."
-            problems.append(Problem("R009", message, absent.mark, hint=hint, nothing=True))
+            problems.append(matches_nothing(message, absent.mark))
         for name in matched:
             symbols.setdefault(name, replace(absent, name=name))
     return replace(batch, absent=tuple(symbols.values()))

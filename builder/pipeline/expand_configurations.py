@@ -31,10 +31,10 @@ _DERIVED = re.compile(rb"\bclass\s+(\w+)\s*\([^)]*Config\b[^)]*\)\s*:")
 
 
 def expand_configurations(manifest: Manifest, upstream: Snapshot, staying: Snapshot) -> Manifest:
-    """The manifest with the facts that follow from the keys that it states.
+    """Return the manifest with the facts that follow from the keys that it states.
 
-    `staying`: the Python that stays. What no file that leaves has the name of is left alone: it may be new
-    in the engine, and a kept model's.
+    `staying`: the Python that stays. A key that no removed file names stays: it may be new in the engine, and
+    a kept model's.
     """
 
     def expanded(batch: Batch) -> Batch:
@@ -49,7 +49,7 @@ def expand_configurations(manifest: Manifest, upstream: Snapshot, staying: Snaps
 
 
 def _lacking(stands: Configuration, upstream: Snapshot, staying: Snapshot) -> list[str]:
-    """`object.key` for each key that the program asks of a configuration, which lacks it."""
+    """Return `object.key` for each key that the program reads from a configuration that lacks it."""
     asked: set[tuple[str, str]] = set()
     elsewhere: set[tuple[str, str]] = set()  # of something else of that name
     for path in staying:
@@ -65,7 +65,7 @@ def _lacking(stands: Configuration, upstream: Snapshot, staying: Snapshot) -> li
 
 
 def _means(stands: Configuration, owner: str, path: str) -> bool:
-    """Whether an object of this name in this file is a configuration."""
+    """Return whether an object of this name in this file is a configuration."""
     return any(
         fnmatchcase(owner, name) and (not paths or any(matches(each, path) for each in paths))
         for name, paths in stands.objects
@@ -73,13 +73,13 @@ def _means(stands: Configuration, owner: str, path: str) -> bool:
 
 
 def _held(texts: Iterable[bytes], words: Collection[str]) -> Iterable[Set[str]]:
-    """Which of the words each text has."""
+    """Yield the words that each text contains."""
     pattern = re.compile(rb"\b(?:" + b"|".join(sorted(word.encode() for word in words)) + rb")\b")
     return ({each.decode() for each in pattern.findall(text)} if words else set() for text in texts)
 
 
 def _given(keys: Collection[str], stands: Configuration, staying: Snapshot) -> Set[str]:
-    """Those of the keys that the program itself may give a configuration."""
+    """Return the keys that the program itself may store in a configuration."""
     texts = [staying[path] for path in staying]
     classes = {name.decode() for text in texts for name in _DERIVED.findall(text)}
     makers = tuple(sorted(_MAKES | classes))
@@ -90,8 +90,8 @@ def _given(keys: Collection[str], stands: Configuration, staying: Snapshot) -> S
 
 @remembered
 def _gives(data: bytes, keys: tuple[str, ...], makers: tuple[str, ...], types: tuple[str, ...]) -> Set[str]:
-    """The keys that a text stores in what is called like a configuration, names other than to read them, or
-    defines in a class that inherits from a configuration."""
+    """Return the keys that a text stores in what is named like a configuration, names other than to read
+    them, or defines in a class that inherits from a configuration."""
     try:
         tree, writes = parse(data, "").tree, _WRITES.search(data)
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""What the words of a family stand for at one upstream: a fact or an absent name for each name."""
+"""Expands the words of a family for one upstream: a fact or an absent name for each name."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Batch, Fact, FactKind, Option
 from builder.memo import remembered
+from builder.pipeline.ranges import matches_nothing
 from builder.select.families import Families, Member
 from builder.tree import Snapshot
 
@@ -63,7 +64,7 @@ def _names_with(data: bytes, present: tuple[str, ...]) -> _Names:
 
 @dataclass(frozen=True, slots=True)
 class FamilyMatches:
-    """What the words of a batch matched: kind (path, predicate, value, ...) -> names, sorted."""
+    """The names that the words of a batch matched: kind (path, predicate, value, ...) -> names, sorted."""
 
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -77,10 +78,10 @@ class FamilyMatches:
 def expand_families(
     manifest: Manifest, upstream: Snapshot, staying: Snapshot, index: Index
 ) -> tuple[Manifest, Mapping[str, FamilyMatches], list[Problem]]:
-    """The manifest with a fact or an absent name for each name of a family in the files that stay.
+    """Return the manifest with a fact or an absent name for each name of a family in the files that stay.
 
-    `staying`: the Python that no rule removes; `index` is over it. A name for which the manifest states
-    something by itself is left alone. R009 for a word that nothing of upstream is named by.
+    `staying`: the Python that no rule removes; `index` is over it. A name about which the manifest states
+    something itself is left alone. R009 for a word that no name of upstream contains.
     """
     families = Families(manifest.batches)
     if not families:
@@ -128,7 +129,7 @@ class _Expansion:
         return self._members[name]
 
     def definitions(self) -> None:
-        """Functions, classes, constants and members of classes."""
+        """State functions, classes, constants and members of classes."""
         for module, summary in sorted(self._index.modules.items()):
             for name, item in summary.definitions.items():
                 owner, _, last = name.rpartition(".")
@@ -147,7 +148,7 @@ class _Expansion:
                     self._symbol(member, qualified)
 
     def _question(self, member: Member, kind: str, module: str, owner: str, name: str) -> None:
-        """What is asked before something is done for the family: the answer is no."""
+        """State that the answer to a question about the family is no."""
         qualified = ".".join(part for part in (module, owner, name) if part)
         if kind == "function":
             self._fact("predicate", member, f"*.{name}" if owner else qualified, False)
@@ -158,7 +159,7 @@ class _Expansion:
             self._fact("value", member, qualified, False)
 
     def imports(self) -> None:
-        """Modules that are no part of what stays, and what is asked of modules that leave."""
+        """State what is imported from absent modules, and what is asked of modules that are removed."""
         for summary in self._index.modules.values():
             for item in summary.imports:
                 member = self._member(item.name) if item.name else None
@@ -187,7 +188,7 @@ class _Expansion:
         return self._index.modules[origin.module].names[origin.qualname].kind == "constant"
 
     def text(self, path: str, data: bytes) -> None:
-        """Strings and attributes in the text of a file."""
+        """State the strings and attributes in the text of a file."""
         lowered = data.lower()
         present = tuple(needle for needle in self._families.needles if needle.encode() in lowered)
         if not present:
@@ -219,7 +220,7 @@ class _Expansion:
                 self._fact("predicate", argument, asked, False)
 
     def _named(self, names: Iterable[str]) -> Iterator[tuple[str, Member]]:
-        """Those of the names that are of families; environment variables are stated here."""
+        """Yield the names that are of families; environment variables are stated here."""
         for name in names:
             member = self._member(name)
             if member is not None and _VARIABLE.fullmatch(name):
@@ -228,7 +229,7 @@ class _Expansion:
                 yield name, member
 
     def _parsed(self, path: str, member: Member, name: str) -> None:
-        """A flag leaves: what it would have filled is false, and leaves where the flag is declared."""
+        """Remove a flag: what it would have set is false, and its declaration is removed."""
         self._fact("value", member, f"*.{name}", False, exact=False)
         for module, summary in self._index.modules.items():
             if summary.path == path:
@@ -281,16 +282,11 @@ class _Expansion:
         return {kind: tuple(sorted(names)) for kind, names in sorted(kinds.items())}
 
     def unmatched(self) -> Iterator[Problem]:
-        """R009 for each word that nothing is named by."""
+        """Yield R009 for each word that no name contains."""
         used = {member.word for member in self._members.values() if member is not None}
         marks = {rule.mark for batch in self._manifest.batches for rule in batch.rules}
         for batch in self._manifest.batches:
             for word in batch.words:
                 if word not in used and word.mark not in marks:
-                    yield Problem(
-                        "R009",
-                        f"Nothing of upstream is named by the word `{word.text}` (batch {batch.id}).",
-                        word.mark,
-                        hint="Remove it, or say `since` or `until` which version it is there.",
-                        nothing=True,
-                    )
+                    message = f"Nothing of upstream is named by the word `{word.text}` (batch {batch.id})."
+                    yield matches_nothing(message, word.mark)

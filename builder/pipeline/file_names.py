@@ -1,4 +1,4 @@
-"""The names of files in a text: those that it spells out, and those that its expressions put together."""
+"""The names of files in a text: those that it spells out, and those that its expressions compose."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class FileName(NamedTuple):
 def in_python(
     data: bytes, endings: tuple[str, ...], constants: Constants = ()
 ) -> tuple[tuple[FileName, ...], Constants]:
-    """The names of files with one of the endings in a module, and the constants that it makes of endings.
+    """Return the names of files with one of the endings in a module, and the constants that hold endings.
 
-    An ending, or a constant that is one, is no name where it is only compared. Elsewhere it may be joined to
-    anything, and is the name of every file that has it. `constants`: those of any module that occur here.
+    An ending, or a constant that is one, names nothing where it is only compared. Elsewhere it may be joined
+    to anything, and stands for every file that has it. `constants`: those of any module that occur here.
     """
     if not constants and not re.search(f"(?:{_either(endings)})\\b".encode(), data):
         return (), ()
@@ -94,7 +94,7 @@ def _either(endings: tuple[str, ...]) -> str:
 
 
 def _words(text: str, endings: tuple[str, ...], first: int = 0) -> Iterator[FileName]:
-    """The names in a text; what begins like the rest of a name is that of all that end so."""
+    """Yield the names in a text; what looks like the end of a name stands for all names with this end."""
     if not any(ending in text for ending in endings):
         return
     bare = text.startswith(endings)
@@ -105,7 +105,7 @@ def _words(text: str, endings: tuple[str, ...], first: int = 0) -> Iterator[File
 
 
 def _uses(every: Iterable[ast.AST]) -> tuple[set[ast.expr], dict[ast.expr, str], dict[str, str]]:
-    """What a module only compares, what it gives a name, and the names that it binds once, to a text."""
+    """Return what a module only compares, what it assigns to a name, and the names bound once, to a text."""
     compared: set[ast.expr] = set()
     named: dict[ast.expr, str] = {}
     texts: dict[str, str] = {}
@@ -140,7 +140,7 @@ def _members(values: Iterable[ast.expr]) -> Iterator[ast.expr]:
 
 
 def _read(node: ast.AST) -> object:
-    """What a node reads, or gives another name: something of this module or of any."""
+    """Return the name that a node reads or renames, of this module or of another."""
     match node:
         case ast.Name(name, ast.Load()) | ast.Attribute(_, name, ast.Load()):
             return name
@@ -150,7 +150,7 @@ def _read(node: ast.AST) -> object:
 
 
 def _text(node: ast.AST, known: Mapping[str, str], told: set[ast.AST]) -> str:
-    """The text that an expression makes, as far as it shows; `told` gets the parts that show."""
+    """Return the text that an expression makes, as far as it is known; `shown` gets the parts that are."""
 
     def joined(parts: Iterable[ast.AST], between: str = "/") -> str:
         return between.join(_text(part, known, told) for part in parts)

@@ -18,10 +18,10 @@ _NEW = "refs/builder/branch"
 def write_branch(
     repository: Path, name: str, outcome: Outcome, upstream: Upstream, manifest: Manifest
 ) -> str:
-    """Make `name` the branch of this build; the id of its last commit.
+    """Make `name` the branch of this build and return the id of its last commit.
 
-    Raises BuildError: E003 when `repository` is no git repository or lacks the upstream commit, E001 when
-    the branch exists and holds something else.
+    Raises BuildError: E003 if `repository` is no git repository or lacks the upstream commit, E001 if the
+    branch exists and holds something else.
     """
     folder = git.git_dir_of(repository)
     if folder is None:

@@ -1,7 +1,7 @@
-"""What the import graphs of upstream and output answer, and what stays without a proof that it must.
+"""The answers of the import graphs of upstream and output, and what stays without a proof that it must.
 
-The graphs are asked once in a build, and the answers are remembered with it: a graph is made from the
-summaries of a whole tree.
+A graph is made from the summaries of a whole tree, so the graphs are asked once in a build and the answers
+are remembered with it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from builder.pipeline.starts import edges_of
 
 @dataclass(frozen=True, slots=True)
 class GraphAnswers:
-    """`ways`: each sort of start, the strongest first, with the modules of the output that it reaches and the
-    last step to each. `needs`: for a removed module what it needs that is removed too, as a phrase.
-    `unreached`: module and path of what stays in the output without being reached."""
+    """`ways`: each kind of start, the strongest first, with the modules of the output that it reaches and the
+    last step to each. `needs`: removed module -> what it needs that is removed too, as a phrase. `unreached`:
+    module and path of what stays in the output without being reached."""
 
     ways: tuple[tuple[str, Mapping[str, Edge | None]], ...]
     needs: Mapping[str, str]
@@ -46,8 +46,8 @@ def graph_answers(cut: Cut, after: IndexedTree, manifest: Manifest) -> GraphAnsw
 
 
 def needs(cut: Cut, edges: Graph, absent: frozenset[str]) -> dict[str, frozenset[str]]:
-    """For each removed module what it imports, over other removed ones, that a batch removes or declares
-    absent.
+    """Return for each removed module what it imports, also through other removed ones, that a batch removes
+    or declares absent.
 
     `edges`: between upstream's modules; `absent`: the modules that are declared absent.
     """
@@ -86,7 +86,7 @@ def _absent_imports(
 def _closed(
     own: Mapping[str, Iterable[str]], onward: Mapping[str, Iterable[str]]
 ) -> dict[str, frozenset[str]]:
-    """What each node has itself, or by those to which it leads; a set is a number here."""
+    """Return what each node has itself or through the nodes that it leads to; sets are bit masks here."""
     members = sorted({each for some in own.values() for each in some})
     bit = {each: 1 << number for number, each in enumerate(members)}
     reached = {node: sum(bit[each] for each in set(some)) for node, some in own.items()}

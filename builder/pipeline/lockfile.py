@@ -1,4 +1,4 @@
-"""manifest.lock at the edge: what was proven must come out again; a new proof is written whole."""
+"""Reads and writes manifest.lock: a locked pin must come out again, and a new proof is written whole."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def record(
 
 
 def proof_of(out: Path) -> lock.Proof | None:
-    """What an output folder says of itself in build.json; None when it says nothing that is understood."""
+    """Return what an output folder says of itself in build.json; None if it says nothing valid."""
     try:
         return lock.proof_of(json.loads((out / "build.json").read_bytes()))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

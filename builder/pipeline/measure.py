@@ -24,7 +24,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """All of a measurement that takes time: what accounts for each edit, and the lines of each path."""
+    """The slow part of a measurement: what accounts for each edit, and the lines of each path."""
 
     attributed: Attributed
     before: Mapping[str, int]
@@ -45,9 +45,9 @@ class Measured:
 
 
 def reasons(cut: Cut, attributed: Attributed | None = None) -> Mapping[str, Sequence[Reason]]:
-    """At least one reason for every path of upstream and of the output.
+    """Return at least one reason for every path of upstream and of the output.
 
-    `attributed`: what accounts for the specialized files, where that is known already.
+    `attributed`: what accounts for the specialized files, if that is known already.
     """
     attributed = attributed or attribute(cut)
     by_path = {path: _decided(cut, path) for path in cut.upstream.tree}

@@ -1,4 +1,4 @@
-"""What the manifest says because a model is not kept is withdrawn where that model stays after all."""
+"""Withdraws what the manifest states only because a model is not kept, if that model stays after all."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from builder.manifest.statements import Absent, Batch, Edit, Fact, Models, Optio
 from builder.manifest.switches import options
 from builder.pipeline.architectures import answer, architectures, is_predicate, registered, values_of
 from builder.pipeline.prune import Pruned
+from builder.pipeline.ranges import VERSIONS_HINT, matches_nothing
 from builder.source.parse import parse
 from builder.spelling import nearest
 from builder.tree import Snapshot
 
 _Statement = TypeVar("_Statement", Fact, Absent, Edit, TomlEdit, Option)
-_HINT = "Remove it, or say by `since` or `until` which versions have it."
 _CONTRADICTED = "Switch the batch off (`{options}`), or state which `models` withdraw the fact."
 
 
@@ -29,7 +29,7 @@ _CONTRADICTED = "Switch the batch off (`{options}`), or state which `models` wit
 class Scoped:
     """A manifest without what the models that stay contradict.
 
-    `off`: batches that are to be switched off -> the model or architecture that needs each.
+    `off`: batch that must be switched off -> the model or architecture that needs it.
     """
 
     manifest: Manifest
@@ -38,10 +38,10 @@ class Scoped:
 
 
 def follow_models(manifest: Manifest, upstream: Snapshot, decided: Pruned) -> Scoped:
-    """Withdraw each statement, and switch off each batch, because of whose `models` it does not hold.
+    """Withdraw each statement, and switch off each batch, whose `models` stay.
 
-    R009 for a model, a part of an architecture's name or a list of architectures that upstream does not
-    have. R012 for a fact about a predicate over architectures that is wrong for one that stays.
+    R009 for a model, a part of an architecture's name or a list of architectures that upstream does not have.
+    R012 for a fact about a predicate over architectures that is wrong for one that stays.
     """
     scope = _Scope(manifest, upstream, decided)
     batches = tuple(scope.batch(batch) for batch in manifest.batches)
@@ -80,7 +80,7 @@ class _Scope:
         )
 
     def check(self, batch: Batch) -> None:
-        """R012 for each predicate of the batch to which upstream's code gives another answer."""
+        """Add R012 for each predicate of the batch that upstream's code contradicts."""
         for fact in batch.facts:
             if fact.kind != "predicate" or fact.name.startswith("*"):
                 continue
@@ -98,7 +98,7 @@ class _Scope:
                 break
 
     def _answer(self, qualified: str, architecture: str) -> bool | None:
-        """What a function of upstream answers for an architecture; None where its code does not tell."""
+        """Return what a function of upstream answers for an architecture; None if its code does not tell."""
         name, path = qualified.rpartition(".")[2], self._module_with(qualified)
         if path is None:
             return None
@@ -113,11 +113,11 @@ class _Scope:
         return tuple(s for s in statements if self.needing(s.models) is None)
 
     def _option(self, option: Option) -> Iterator[Option]:
-        """The option with those of its parts that no architecture that stays contains."""
+        """Yield the option with those of its parts that no architecture that stays contains."""
         for part in option.parts:
             if not self._mentioned(part):
                 message = f"No architecture of upstream's models has `{part}` in its name."
-                self.problems.append(Problem("R009", message, option.mark, hint=_HINT, nothing=True))
+                self.problems.append(matches_nothing(message, option.mark))
         absent = tuple(p for p in option.parts if not any(p in name for name in self.architectures))
         if absent or option.values or option.among or option.removed_models:
             yield replace(option, values=(*option.values, *absent))
@@ -143,8 +143,8 @@ class _Scope:
     def _named(self, one: Models) -> str | None:
         if not any(fnmatchcase(m, one.name) for m in self.models):
             message = f"No model of upstream is called `{one.name}`."
-            hint = nearest(one.name, self.models) or _HINT
-            self.problems.append(Problem("R009", message, one.mark, hint=hint, nothing=True))
+            hint = nearest(one.name, self.models) or VERSIONS_HINT
+            self.problems.append(matches_nothing(message, one.mark, hint))
         # a pattern stands for models, and not for the modules that they share
         chosen = self.registered if set(one.name) & set("*?[") else self.staying
         return next(
@@ -152,8 +152,8 @@ class _Scope:
         )
 
     def _listed(self, one: Models) -> str | None:
-        """The first architecture that stays and that upstream's list or function names; a problem for one
-        that cannot be read."""
+        """Return the first architecture that stays and that upstream's list or function names; add a problem
+        for one that cannot be read."""
         answers = {name: self._answer(one.name, name) for name in sorted(self.architectures)}
         if answers and None not in answers.values():
             return next((name for name, holds in answers.items() if holds), None)
@@ -173,7 +173,7 @@ class _Scope:
         if not any(self._holds(path, one) for path in self.upstream if self._name(path)):
             verb = "defines" if one.kind == "defines" else "has a parameter"
             message = f"No model of upstream {verb} `{one.name}`."
-            self.problems.append(Problem("R009", message, one.mark, hint=_HINT, nothing=True))
+            self.problems.append(matches_nothing(message, one.mark))
         names = (self._name(path) for path in self.kept if self._holds(path, one))
         return min(filter(None, names), default=None)
 
@@ -203,7 +203,7 @@ class _Scope:
 
 
 def _strings(data: bytes, path: str, name: str, busy: frozenset[str] = frozenset()) -> set[str] | None:
-    """The texts in what a module assigns to a name, with those of the names in it; None if one is unknown."""
+    """Return the texts that a module assigns to a name, with those of names in it; None if one is unknown."""
     assigned = list(values_of(data, path, name))
     if not assigned or name in busy:
         return None

@@ -1,7 +1,7 @@
 """The outcome of a build before it is packed: a cut that every gate accepts, with its figures.
 
-It is remembered whole, by upstream and by what the manifest states. A comment or a reason changes none of it:
-see `builder/pipeline/packing.py`. Summaries are not remembered with it, since they follow from the trees.
+It is remembered under the upstream and what the manifest states; comments and reasons do not count
+(`builder/pipeline/packing.py`). Summaries follow from the trees and are not part of it.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ def outcome_of(done: Cut, after: IndexedTree, manifest: Manifest) -> Outcome:
 
 
 def applied(record: RecordedCut) -> str:
-    """The line which says that a record is applied."""
+    """Return the line which says that a record is applied."""
     said = f"this cut was proven on {record.proven} by builder {record.builder} and is applied"
     return f"proven  {said}; `dist --recut` cuts again"
 
 
 class Outcomes:
-    """The outcomes of one upstream and manifest that are remembered, recorded or made now.
+    """Makes, proves, recalls and records the outcome of one upstream and manifest.
 
-    An outcome has two entries: the cut with what its graphs answer, and what was measured, whose sentences
-    quote reasons. The key of each is a digest of all that it depends on. `recalled`: the entries and what
-    else earlier cuts found out; what is made now is added.
+    An outcome has two entries: the cut with the answers of its graphs, and its measurement, which quotes
+    reasons. The key of each is a digest of all that it depends on. `recalled`: the entries and other results
+    of earlier cuts; those of this one are added.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Outcomes:
         self._recalled = recalled or Recalled()
 
     def prove(self) -> Outcome:
-        """The outcome of a cut that is made now, with nothing remembered and the output specialized twice.
+        """Cut now, with nothing remembered, and specialize the output twice.
 
         Raises BuildError with the problems of the first stage that has any.
         """
@@ -92,7 +92,7 @@ class Outcomes:
             return outcome_of(*self._verified_cut(None, twice=True), self._manifest)
 
     def make(self) -> Outcome:
-        """The outcome of a cut that is made now, with what is remembered of its parts.
+        """Cut now, with the results that earlier cuts left for its parts.
 
         Raises BuildError with the problems of the first stage that has any.
         """
@@ -100,17 +100,17 @@ class Outcomes:
         return self._measure(done, after, graph_answers(done, after, self._manifest))
 
     def recall(self) -> Outcome | None:
-        """The outcome, if it is remembered; where only reasons have changed since, it is measured again."""
+        """Return the outcome if it is remembered; if only reasons changed since, it is measured again."""
         return self._outcome(self._recalled.outcomes, measure=True)
 
     def recalled_cut(self) -> Cut | None:
-        """The cut, if it is remembered."""
+        """Return the cut if it is remembered."""
         known = self._cut(self._recalled.outcomes)
         return known[0] if known is not None else None
 
     def recorded(self, record: RecordedCut, tree: str) -> Outcome | None:
-        """The outcome that a record holds; None where it is of another manifest or upstream, cannot be read,
-        or gives an output other than `tree`."""
+        """Return the outcome that a record holds; None if it is of another manifest or upstream, cannot be
+        read, or gives an output other than `tree`."""
         try:
             known = self._outcome({key: text.encode() for key, text in record.entries.items()})
             if known is None or known.cut.output.tree.id != tree:
@@ -160,14 +160,14 @@ class Outcomes:
         return Cut(**values, upstream=upstream, before=before, summaries=self._recalled.summaries), graphs
 
     def _measure(self, done: Cut, after: IndexedTree, graphs: GraphAnswers) -> Outcome:
-        """The outcome of a cut, which is remembered from now on."""
+        """Measure a cut, and remember its outcome."""
         progress.stage("measuring")
         measured = Measured.of(done)
         self._recalled.outcomes.update(self._packed(done, graphs, measured))
         return Outcome(done, after, graphs, measured.figures(done, self._manifest))
 
     def _packed(self, done: Cut, graphs: GraphAnswers, measured: Measured) -> dict[str, bytes]:
-        """The entries of an outcome; none where it cannot be told which statement a part of it comes from."""
+        """Return the entries of an outcome; none if the statement of a part cannot be identified."""
         names = (field.name for field in fields(done))
         values = {n: getattr(done, n) for n in names if n not in ("upstream", "before", "summaries")}
         cut, figures = self._packing.pack((values, graphs)), self._packing.pack(measured)

@@ -1,6 +1,6 @@
-"""Everything the manifest adds or edits by hand, done on the kept files; the evidence is kept.
+"""Applies everything that the manifest adds or edits by hand to the kept files, and keeps the evidence.
 
-Requirements that are removed where nothing needs them wait until the output is known.
+Requirements that are removed only if nothing needs them wait until the output is known.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Anchored = TypeVar("Anchored", TomlEdit, AnchoredEdit)
 
 @dataclass(slots=True)
 class Overlaid:
-    """The kept files after the overlays, and what was done to which."""
+    """The kept files after the overlays, and the changes that were made."""
 
     current: dict[str, bytes]
     contents: dict[str, bytes | None] = field(default_factory=dict)  # changed files; None: removed
@@ -48,7 +48,7 @@ class Overlaid:
             self.current[path] = data
 
     def edited(self, path: str, result: Edited) -> None:
-        """Note what became of the edits of a file."""
+        """Note the result of the edits of a file."""
         data, problems, records = result
         self.problems += problems
         self.records += records
@@ -143,7 +143,7 @@ def decide_requirements(
 ) -> Overlaid:
     """Carry out the removals (`edits`, all `unused`) of the requirements that the output does not use.
 
-    What folding took out needs nothing any more. An import whose failure is caught needs no requirement.
+    Code that specialization removed needs nothing. An import whose failure is caught needs no requirement.
     `known`: summaries of files of the output.
     """
     by_file: dict[str, list[TomlEdit]] = {}
@@ -169,7 +169,7 @@ def _requirement(edit: TomlEdit) -> str:
 def _needed(
     project: Project, output: Snapshot, names: Iterable[str], manifest: Manifest, known: SummaryCache
 ) -> set[str]:
-    """Which of these requirements provide what a file imports and must have."""
+    """Return the requirements that provide what a file imports and must have."""
     words = [word.encode() for name in names for word in modules_of(name)]
     inside = [path for path in output if path.startswith(project.folder) and path.endswith(".py")]
     naming = output.restrict(path for path in inside if any(word in output[path] for word in words))

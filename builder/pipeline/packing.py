@@ -1,8 +1,8 @@
-"""What a build came to, as bytes that hold for another manifest that states the same.
+"""Serializes a cut so that another manifest that states the same can use it.
 
 The places and reasons of statements are stored as "which statement", and texts of the output as spans of
 upstream's; unpacked, they are those of the manifest and the upstream at hand. Equal values give equal bytes.
-Only classes of the builder are made again, from their fields, so that bytes from elsewhere run no code.
+Only classes of the builder are instantiated, from their fields, so that bytes from elsewhere run no code.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Packing:
         self.paths = list(upstream.tree)
 
     def pack(self, value: object) -> bytes | None:
-        """The value as bytes; None if it cannot be told from which statement a part of it comes."""
+        """Return the value as bytes; None if it cannot be told from which statement a part of it comes."""
         writer = _Writer(self)
         try:
             writer.number(value)
@@ -59,9 +59,9 @@ class Packing:
         return json.dumps(document, separators=(",", ":")).encode()
 
     def unpack(self, data: bytes) -> Any:
-        """The value that was packed for the same upstream and a manifest that states the same.
+        """Return the value that was packed for the same upstream and a manifest that states the same.
 
-        Raises ValueError for what no builder packed, or one whose classes have other fields.
+        Raises ValueError for bytes that no builder packed, and for classes that have other fields now.
         """
         try:
             document = json.loads(data)
@@ -73,11 +73,11 @@ class Packing:
 
 
 class _Unplaced(Exception):
-    """A place in the manifest at which nothing is stated."""
+    """The manifest states nothing at this place."""
 
 
 class _Writer:
-    """Numbers values, equal ones alike; a node is what a value is made of, by the numbers of its parts."""
+    """Numbers values, equal ones alike; a node describes a value by the numbers of its parts."""
 
     def __init__(self, packing: Packing) -> None:
         self._packing = packing
@@ -155,7 +155,7 @@ class _Writer:
         return self._class_numbers[kind]
 
     def _snapshot(self, snapshot: Snapshot) -> list[Any]:
-        """How many paths of upstream are passed over and taken as they are, in turns; then the others."""
+        """Write how many paths of upstream are skipped and taken, in turns; then the other files."""
         upstream, turns, taken = self._packing.upstream.tree, [0], False
         for path in self._packing.paths:
             if (snapshot.tree.get(path) == upstream[path]) is not taken:
@@ -188,7 +188,7 @@ class _Writer:
 
 
 class _Reader:
-    """Makes values of the nodes that a writer wrote."""
+    """Makes values from the nodes that a writer wrote."""
 
     def __init__(self, packing: Packing, classes: Sequence[Sequence[Any]]) -> None:
         self._packing = packing
@@ -259,7 +259,7 @@ def _groups(parts: list[int], size: int) -> Iterator[tuple[int, ...]]:
 
 
 class _Texts(Mapping[str, bytes]):
-    """Texts that are made of upstream's when they are asked for."""
+    """Texts that are made from upstream's when they are read."""
 
     def __init__(
         self, upstream: Snapshot, texts: Mapping[str, tuple[str, list[Any]]], checked: bool = False

@@ -1,7 +1,7 @@
-"""Which paths stay: rules decide, and where they say nothing, whether a root reaches a module.
+"""Decides which paths stay: by the rules, and where they are silent, by whether a root reaches a module.
 
-A pruned module, and a model that the roots do not keep, stays after all where a kept model needs it, or a
-module that is made of models.
+A pruned module, and a model that the roots do not keep, stays if a kept model or a module made of models
+needs it.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ def prune(
 def with_followers(
     decided: Pruned, manifest: Manifest, upstream: Snapshot, staying: Iterable[Summary], source: Snapshot
 ) -> Pruned:
-    """The decisions on data files inside packages, which go with the modules that are `staying`, and where
-    they are opened by name, with the text of these in `source`."""
+    """Decide on data files inside packages: they follow the modules that are `staying`, or, if they are
+    opened by name, the texts of these in `source`."""
     data = [p for p in decided.kept if decided.selection.decisions[p].verdict == "follow"]
     modules = [s for s in staying if s.module]
     follows = followed(data, python_modules(upstream, manifest.packages), modules)
@@ -139,12 +139,12 @@ def with_followers(
 
 
 def unreached_rule(manifest: Manifest) -> Rule:
-    """The rule by which modules leave that no root reaches."""
+    """Return the rule by which modules that no root reaches are removed."""
     return Rule(UNREACHED, "reach", BASE, mark=manifest.mark("roots"))
 
 
 def _registering(manifest: Manifest, upstream: Snapshot, index: Index) -> set[str]:
-    """The paths of the modules of the models' package that register architectures, or that a table names."""
+    """Return the paths of the model package's modules that register architectures or that a table names."""
     if manifest.roots.tables:
         return {path for _, path in rows(upstream, manifest)}
     package = f"{manifest.roots.model_package}."
@@ -156,9 +156,8 @@ def _registering(manifest: Manifest, upstream: Snapshot, index: Index) -> set[st
 
 
 def _needed(manifest: Manifest, open_: set[str], index: Index, registering: set[str]) -> dict[str, str]:
-    """Those of the `open_` paths that kept models and modules made of models import, directly or through
-    others of them or of the models' package, and those that are called like such a model: its configuration.
-    """
+    """Return the `open_` paths that kept models and modules made of models import, directly or through each
+    other or the models' package, and those named like such a model: its configuration."""
     where = {module: summary.path for module, summary in index.modules.items()}
     package = manifest.roots.model_package
     called: dict[str, list[str]] = {}
@@ -187,7 +186,7 @@ def _needed(manifest: Manifest, open_: set[str], index: Index, registering: set[
 
 
 def _stem(module: str) -> str:
-    """The last name of a module, whose parts some write together."""
+    """Return the last name of a module without underscores, which not everybody writes."""
     return module.rpartition(".")[2].replace("_", "")
 
 

@@ -1,4 +1,4 @@
-"""Which statements of a manifest may match nothing at one upstream, and which must not match there."""
+"""Decides which statements may match nothing at one upstream, and which must not match there."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ _GATED = (DynamicEdge, TextException, KeptDependency, Kept, WordException)
 _ELSEWHERE = "this upstream does not hold the place"
 _OTHER = "made for other versions"
 _UNPROVEN = "this upstream is no pin"
+VERSIONS_HINT = "Remove it, or say by `since` or `until` which versions have it."
 #: What a cut compares with upstream: of these it is known whether they matched.
 _ASKED = (Rule, Fact, Option, Absent, Word, Root, Edit, TomlEdit, AnchoredEdit)
 
@@ -43,9 +44,9 @@ _ASKED = (Rule, Fact, Option, Absent, Word, Root, Edit, TomlEdit, AnchoredEdit)
 class About:
     """What is known of an upstream besides its files.
 
-    `version`: None where nobody states it. `pin`: the pin that it is. `kind`: a commit of the repository,
-    or the sdist or the wheel of a release, each of which holds only a part of it. `unproven`: it is no pin,
-    so that a statement which matches nothing there is no mistake.
+    `version`: None if nobody states it. `pin`: the pin that it is. `kind`: a commit of the repository, or the
+    sdist or the wheel of a release, each of which holds only a part of it. `unproven`: it is no pin, so that
+    a statement which matches nothing there is no mistake.
     """
 
     version: str | None = None
@@ -58,9 +59,9 @@ UNKNOWN = About()
 
 
 def about(upstream: Upstream, manifest: Manifest, without: Collection[str] = ()) -> About:
-    """What is known of an upstream: of a pin by whatever name it was asked for, and of a release.
+    """Return what is known of an upstream: of a pin by whatever name it was asked for, and of a release.
 
-    `without`: batches that are off. What they give back is no pin's any more, and shows no range untrue.
+    `without`: batches that are off. With what they give back, it is no pin any more and disproves no range.
     """
     pins = manifest.upstream.pins
     pin = pins.get(upstream.spec) or next(
@@ -76,11 +77,11 @@ def about(upstream: Upstream, manifest: Manifest, without: Collection[str] = ())
 
 
 def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest:
-    """The manifest as it is asked of one upstream.
+    """Return the manifest as one upstream has to satisfy it.
 
-    A statement gets a reason why it may match nothing where its versions are others, where nobody knows
-    the version, where its place is in none of the folders `within` that a partial upstream holds, and at an
-    upstream that is no pin. One that holds only without batches that are all on leaves.
+    A statement gets a reason why it may match nothing if it is for other versions, if the version is unknown,
+    if its place is in none of the folders `within` that a partial upstream holds, and at an upstream that is
+    no pin. A statement with `without` is dropped while all of these batches are on.
     """
     no_pin = _UNPROVEN if known.unproven else None
     at = spans.version(known.version)
@@ -102,16 +103,16 @@ def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest
 
 
 def in_force(manifest: Manifest, *known: About) -> Manifest:
-    """The manifest without the statements that are made for other versions than those of all these upstreams.
+    """Return the manifest without the statements that are for other versions than all these upstreams.
 
-    An upstream whose version nobody knows may be of any.
+    An upstream of unknown version may be of any.
     """
     versions = [at for about in known if (at := spans.version(about.version)) is not None]
     return changed(manifest, lambda one: one if all(spans.within(one.span, at) for at in versions) else None)
 
 
 def elsewhere(manifest: Manifest, known: About, within: Sequence[str]) -> frozenset[Mark]:
-    """The marks of statements about what a partial upstream does not hold."""
+    """Return the marks of statements about what a partial upstream does not hold."""
     if not within:
         return frozenset()
     return frozenset(
@@ -122,10 +123,15 @@ def elsewhere(manifest: Manifest, known: About, within: Sequence[str]) -> frozen
 
 
 def unmatched(manifest: Manifest, matched: Collection[Mark]) -> tuple[tuple[str, Mark], ...]:
-    """What the statements are about that match nothing at an upstream that is no pin, each with its place."""
+    """Return the subject and place of each statement that matches nothing at an upstream that is no pin."""
     asked = (one for one in stated(manifest) if isinstance(one, _ASKED) and one.optional == _UNPROVEN)
     missed = {one.mark: one.subject for one in asked if one.mark not in matched}
     return tuple((missed[mark], mark) for mark in sorted(missed))
+
+
+def matches_nothing(message: str, mark: Mark, hint: str | None = VERSIONS_HINT) -> Problem:
+    """R009 for a statement that matches nothing of upstream."""
+    return Problem("R009", message, mark, hint=hint, nothing=True)
 
 
 def _tolerant(one: Any, reason: str) -> Any:
@@ -134,14 +140,14 @@ def _tolerant(one: Any, reason: str) -> Any:
 
 
 def mistakes(problems: Iterable[Problem], manifest: Manifest) -> list[Problem]:
-    """The problems without those of statements that may match nothing, or that match by another name."""
+    """Return the problems without those of statements that may match nothing or match by another name."""
     problems = list(problems)
     missed, excuses = missing(problems, manifest), {s.mark for s in stated(manifest) if s.optional}
     return [p for p in problems if not p.nothing or (p.mark in missed and p.mark not in excuses)]
 
 
 def missing(problems: Iterable[Problem], manifest: Manifest) -> frozenset[Mark]:
-    """The marks of statements that matched nothing under any of their names."""
+    """Return the marks of statements that matched nothing under any of their names."""
     misses = Counter(p.mark for p in problems if p.nothing and p.mark is not None)
     names = Counter(s.mark for s in stated(manifest) if isinstance(s, (Absent, Edit, Fact, TextException)))
     return frozenset(mark for mark, count in misses.items() if count >= names.get(mark, 1))
@@ -150,7 +156,7 @@ def missing(problems: Iterable[Problem], manifest: Manifest) -> frozenset[Mark]:
 def holds(
     asked: Manifest, left: Manifest, problems: Iterable[Problem], rules: Mapping[Rule, int]
 ) -> frozenset[Mark]:
-    """The marks of what upstream bears out before anything is edited: rules, facts, absent names, models.
+    """Return the marks of what upstream confirms before edits: rules, facts, absent names, models.
 
     `left`: the manifest without what models that stay contradict; `rules`: how many paths each matches.
     """
@@ -161,14 +167,14 @@ def holds(
 
 
 def beyond(manifest: Manifest, matched: Collection[Mark]) -> list[Problem]:
-    """R011 for the statements that match at a pin outside of their versions."""
+    """Return R011 for each statement that matches at a pin outside of its versions."""
     statements = {s.mark: s for s in stated(manifest) if s.span.beyond and s.mark in matched}
     return [spans.beyond(statement) for statement in statements.values()]
 
 
 def kept_to(problems: Sequence[Problem], manifest: Manifest) -> list[Problem]:
-    """What is wrong of what the gates found: what may match nothing is not, and what matches at a pin
-    outside of its versions is."""
+    """Return the problems of the gates without those of what may match nothing, and with those of what
+    matches at a pin outside of its versions."""
     marks = {s.mark for s in stated(manifest) if isinstance(s, _GATED)}
     return [*mistakes(problems, manifest), *beyond(manifest, marks - missing(problems, manifest))]
 

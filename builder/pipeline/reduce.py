@@ -1,5 +1,4 @@
-"""Specialize, keep native code in step, and remove the modules that nothing needs any more: those in which
-nothing is left, and those that no root reaches. It is repeated until nothing leaves."""
+"""Specializes, keeps native code in step and removes modules that nothing needs, until nothing changes."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """An output in which a root reaches everything that reach decides about, and how it came to be."""
+    """An output in which a root reaches everything that reach decides about, and the way to it."""
 
     output: Snapshot
     pruned: Pruned
@@ -107,10 +106,10 @@ def _place(use: Leftover) -> tuple[str, str, str]:
 def specialize_once(
     files: Snapshot, pruned: Pruned, setting: Setting, known: Memo = NO_MEMO, session: Session | None = None
 ) -> tuple[Specialized, lockstep.Followed]:
-    """What follows from the facts and from what is gone: in Python, then in native code.
+    """Specialize Python under the facts and without what is removed, then follow in native code.
 
-    `known`: what earlier runs found. The result is remembered whole: a path rule or a guarantee that changes
-    none of the kept Python is no part of what it depends on.
+    `known`: the results of earlier runs. The result is remembered whole: a path rule or a guarantee that
+    changes none of the kept Python is no part of what it depends on.
     """
     upstream, manifest, opaque = setting.upstream, setting.manifest, setting.opaque
     packages, prunable = manifest.packages, [rule.pattern for rule in manifest.prune_symbols]
@@ -152,10 +151,10 @@ def empty_modules(
     before: Mapping[str, Summary],
     manifest: Manifest,
 ) -> dict[str, str]:
-    """path -> module of those among `hollow` that nothing in the output names any more, unless to run them.
+    """Return path -> module of those among `hollow` that nothing in the output names, unless to run them.
 
-    They leave where the manifest lets dead definitions leave; a package's `__init__.py` stays. `changed`:
-    the Python files that specialization changed; `before`: the summaries of upstream's files.
+    They are removed where the manifest lets dead definitions be removed; a package's `__init__.py` stays.
+    `changed`: the Python files that specialization changed; `before`: the summaries of upstream's files.
     """
     may_leave = PatternSet([rule.pattern for rule in manifest.prune_symbols])
     empty = {
@@ -196,8 +195,8 @@ def _only_runs(output: Snapshot, source: Summary, module: str) -> bool:
 def narrowed(
     output: Snapshot, known: Mapping[str, Summary], decided: Pruned, manifest: Manifest, upstream: Snapshot
 ) -> Pruned:
-    """The decisions without the modules that reach decides about and that no root reaches in the output,
-    and without the data files that followed them. `known`: the summaries of the output."""
+    """Return the decisions without the modules that reach decides about and that no root reaches in the
+    output, and without the data files that followed them. `known`: the summaries of the output."""
     reached = decided.starts.reach(edges_of(Index(known, manifest.packages), manifest))
     open_ = set(decided.selection.with_verdict("reach"))
     unreached = {path for path, s in known.items() if path in open_ and s.module not in reached}
@@ -207,8 +206,8 @@ def narrowed(
 
 
 def blamed(decided: Pruned, index: Index, manifest: Manifest) -> Pruned:
-    """The decisions with each module that no root reaches laid to the batch that removed all that reached
-    it, where that is one batch. `index`: over all of upstream."""
+    """Attribute each module that no root reaches to the batch that removed all that reached it, if that is
+    one batch. `index`: over all of upstream."""
     unreached = {path for path, rule in decided.removed.items() if rule.verdict == "reach"}
     if not unreached:
         return decided
@@ -218,7 +217,7 @@ def blamed(decided: Pruned, index: Index, manifest: Manifest) -> Pruned:
             users.setdefault(edge.target, []).append(source)
 
     def blame(module: str) -> Rule:
-        """The rule for one module that no root reaches: who used it last, and why that ended."""
+        """Return the rule for one module that no root reaches: what used it last, and why that ended."""
         removers: dict[str, tuple[str, Rule]] = {}
         staying = ""
         seen, todo = {module}, [module]

@@ -1,4 +1,4 @@
-"""What was removed from a Python file between two versions, in blocks: read from the text, not parsed.
+"""Finds the blocks that were removed from a Python file between two versions, by its text alone.
 
 It serves explanations and decides nothing, so it may be simple: a block is a removed line with the deeper
 removed lines below it.
@@ -48,7 +48,7 @@ class Block:
 
 @remembered
 def removed_blocks(before: bytes, after: bytes) -> tuple[Block, ...]:
-    """The removed blocks, in order. A line that only moved to another column was not removed."""
+    """Return the removed blocks, in order. A line that only moved to another column was not removed."""
     old, new = split(before), split(after)
     blocks: list[Block] = []
     i = j = 0
@@ -105,7 +105,7 @@ def _block(text: bytes, line: int, count: int, indent: int, staying: Counter[str
 
 
 def _of_import(block: Block, lines: Sequence[bytes]) -> Block:
-    """A line of the list of an import is an import of its name."""
+    """Turn a line of the list of an import into an import of its name."""
     entry = _LISTED.fullmatch(lines[block.line - 1])
     if entry is None or block.imports:
         return block
@@ -122,7 +122,7 @@ def _of_import(block: Block, lines: Sequence[bytes]) -> Block:
 
 
 def _statement(text: bytes) -> int:
-    """Where the first statement ends: at the end of the line on which its brackets are closed."""
+    """Return the end of the first statement: of the line on which its brackets are closed."""
     depth = at = 0
     for line in split(text):
         at += len(line)

@@ -37,7 +37,7 @@ class Build:
 
 
 def report_data(build: Build, context: Context, figures: Figures, manifest: Manifest) -> dict[str, Any]:
-    """The page's data. Reasons and long sentences are numbers into `reasons` and `texts`."""
+    """Return the page's data. Reasons and long sentences are numbers into `reasons` and `texts`."""
     tables = Tables()
     files = file_rows(context, figures.rows, tables)
     numbers = {row.path: number for number, row in enumerate(figures.rows)}
@@ -84,7 +84,7 @@ def _build(build: Build, context: Context, manifest: Manifest) -> dict[str, Any]
 
 
 def _stated(batch: Batch | None) -> dict[str, Any]:
-    """What the page says of a batch that the manifest states, or of what else reasons name."""
+    """Return what the page says of a batch that the manifest states, or of another source of reasons."""
     if batch is None or batch.id == BASE:
         return {"stated": False}
     return {
@@ -159,8 +159,8 @@ _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+", re.MULTILINE)
 
 
 def file_rows(context: Context, rows: Sequence[Row], tables: Tables) -> list[list[Any]]:
-    """For each path: path, number of its state, lines before and after, bytes before and after, reasons,
-    how to bring it back, and why it was emptied. Null for what a side does not have."""
+    """For each path: path, number of its state, lines before and after, bytes before and after, reasons, how
+    to bring it back, and why it was emptied. Null for what a side does not have."""
     before, after = context.cut.upstream, context.cut.output
     result: list[list[Any]] = []
     for row in rows:

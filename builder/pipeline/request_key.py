@@ -1,6 +1,6 @@
-"""What a build was asked for, as a digest that is had without reading the manifest or finding upstream.
+"""A digest of a build request, computed without parsing the manifest or resolving upstream.
 
-Where upstream is named by something that never moves, equal digests mean equal output.
+If upstream is named by something that never moves, equal digests mean equal output.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _MAX_BYTES = 16_000_000
 def digest(
     manifest: Path, spec: str, without: Sequence[str], with_needs: bool = False, scope: str = "default"
 ) -> str:
-    """sha256 over the builder, its tools, the manifest, everything beside it that it may read, and what
-    was asked for; "" when one of these cannot be read."""
+    """Return sha256 over the builder, its tools, the manifest, everything beside it that it may read, and the
+    request; "" if one of these cannot be read."""
     manifest = manifest.absolute()
     root = manifest.parent
     parts = [own_digest(), spec, *(f"without {name}" for name in sorted(set(without))), f"scope {scope}"]
@@ -44,9 +44,9 @@ def digest(
 
 
 def _content(path: Path) -> bytes:
-    """The bytes of a regular file. A link may lead to what changes, and a pipe or a device may have no end.
+    """Return the bytes of a regular file. A link may lead to what changes, and a pipe may be endless.
 
-    Raises OSError for anything else, and for a file that no manifest may have.
+    Raises OSError for anything else, and for a file that is too large for a manifest.
     """
     stated = path.lstat()
     if not stat.S_ISREG(stated.st_mode) or stated.st_size > _MAX_BYTES:
@@ -55,7 +55,7 @@ def _content(path: Path) -> bytes:
 
 
 def settled(spec: str, manifest: Manifest) -> bool:
-    """Whether a spec means the same upstream for ever: a pin, a release, or a whole commit."""
+    """Return whether a spec always means the same upstream: a pin, a release, or a whole commit."""
     digits = len(spec) == 40 and not set(spec.lower()) - set("0123456789abcdef")
     return digits or spec in manifest.upstream.pins or spec.startswith("pypi:")
 
@@ -73,7 +73,7 @@ def _beside(root: Path, home: Path) -> Iterator[Path]:
 
 @lru_cache(maxsize=1)
 def own_digest() -> str:
-    """sha256 over the builder's own files: a changed builder is another builder."""
+    """Return sha256 over the builder's own files: a changed builder is another builder."""
     import builder
 
     root = Path(builder.__file__).parent
@@ -85,7 +85,7 @@ def own_digest() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Tool -> version, of the tools that can decide a byte of the output.
+    """Return tool -> version, of the tools that can decide a byte of the output.
 
     Raises what `ruff.installed_version` raises.
     """

@@ -1,4 +1,4 @@
-"""What one cut is about, and what cuts remember of one another."""
+"""The state that the stages of one cut share, and the results that cuts leave for one another."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ Stop = Callable[[Iterable[Problem]], None]
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What cuts found that is true of the same files again.
+    """The results of cuts that hold for the same files again.
 
-    Summaries, what folding a file gave, what a file binds at its top level, what was found out about its
-    content, and what whole cuts came to.
+    Summaries, folded files, top-level bindings of files, answers about their content, and whole outcomes.
     """
 
     summaries: MutableMapping[tuple[str, str, int], Summary] = field(default_factory=dict)
@@ -37,7 +36,7 @@ class Recalled:
 
     @classmethod
     def of(cls, store: Store) -> Recalled:
-        """What a store holds of them."""
+        """Return what a store holds of them."""
         return cls(*(Shelf(store, one.name) for one in fields(cls)))
 
     def remember(self, files: Snapshot, by_path: Mapping[str, Summary]) -> None:
@@ -72,7 +71,7 @@ class Run:
 
     @property
     def memo(self) -> Memo:
-        """What specialization remembers."""
+        """The results that specialization remembers."""
         known = self.recalled
         return Memo(known.folds, known.tops, known.answers) if known else NO_MEMO
 
@@ -85,12 +84,12 @@ def raise_problems(problems: Iterable[Problem]) -> None:
 
 
 def digest_of(*parts: Any) -> str:
-    """A digest of values; where the manifest states something does not count, only what it states."""
+    """Return a digest of values; only what the manifest states counts, and not where."""
     return hashlib.sha256(repr(_plain(parts)).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _plain(value: Any) -> Any:
-    """A value of which equal ones have the same `repr`."""
+    """Return a value such that equal ones have the same `repr`."""
     if isinstance(value, Mark):
         return None
     if dataclasses.is_dataclass(value):

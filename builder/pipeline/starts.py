@@ -1,4 +1,4 @@
-"""Where reach starts: the roots of the manifest, and what else is used without being imported."""
+"""The modules that reach starts from: the manifest's roots, and what is used without being imported."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _NOT_PROGRAMS = frozenset(("test", "tests", "testing", "bench", "benchmark", "be
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """Modules that stay without being imported: roots, programs of their own, and what rules keep."""
+    """Modules that stay without being imported: roots, programs, and what rules keep."""
 
     roots: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
 
     def reach(self, edges: Graph, rules: bool = True) -> dict[str, Edge | None]:
-        """What is reached; without `rules`, what would be reached if no rule kept anything."""
+        """Return what is reached; without `rules`, what would be reached if no rule kept anything."""
         return reach(edges, (*self.roots, *self.programs, *(self.kept if rules else ())))
 
     def ways(self, edges: Graph) -> Iterator[tuple[str, dict[str, Edge | None]]]:
-        """What is reached from each sort of start, the strongest first, and what the sort is called."""
+        """Yield each kind of start, the strongest first, with what is reached from it."""
         yield "a root", reach(edges, self.roots)
         yield "a program of its own", reach(edges, self.programs)
         yield "what a rule keeps", reach(edges, self.kept)
 
 
 def roots(index: Index, manifest: Manifest) -> list[str]:
-    """The modules that the manifest's roots name, the kept models among them."""
+    """Return the modules that the manifest's roots name, the kept models among them."""
     package = manifest.roots.model_package
     named = [root.name for root in manifest.roots.modules]
     named += (f"{package}.{name}" for name in manifest.roots.models)
@@ -50,8 +50,8 @@ def roots(index: Index, manifest: Manifest) -> list[str]:
 def entrances(
     index: Index, manifest: Manifest, upstream: Snapshot, outside: Iterable[Summary]
 ) -> Iterator[str]:
-    """The roots, what console scripts name, what Python `outside` the packages imports or names, and what
-    our own files and edits bring into the packages."""
+    """Yield the roots, what console scripts name, what Python `outside` the packages imports or names, and
+    what our own files and edits bring into the packages."""
     yield from roots(index, manifest)
     outside = list(outside)
     tops = tuple(sorted(manifest.packages))
@@ -72,10 +72,10 @@ _summarised = remembered(summarise)
 
 
 def edges_of(index: Index, manifest: Manifest) -> dict[str, tuple[Edge, ...]]:
-    """The edges by which reach decides: all, but for a declared one into the package of the models.
+    """Return the edges by which reach decides: all, except a declared one into the package of the models.
 
-    A registry that walks over that package loads whatever is there, and asks for none of it. One that loads
-    modules for the models that stay asks for those that import one.
+    A registry that walks over that package loads whatever is there, and requires none of it. One that loads
+    modules for the models that stay requires those that import one.
     """
     package = f"{manifest.roots.model_package}."
 
@@ -97,13 +97,13 @@ def edges_of(index: Index, manifest: Manifest) -> dict[str, tuple[Edge, ...]]:
 
 
 def registers_models(summary: Summary | None) -> bool:
-    """Whether a module of the models' package registers architectures, and is no helper of such modules."""
+    """Return whether a module of the models' package registers architectures, and is no helper."""
     return summary is not None and ENTRY in summary.names
 
 
 def programs(candidates: Iterable[Summary], index: Index, manifest: Manifest) -> list[str]:
-    """Those that `roots.programs` matches and that run: called `__main__` or with a guard for it, outside
-    the folders of tests and benchmarks, and without an import of what is not in `index`."""
+    """Return those that `roots.programs` matches and that run: called `__main__` or with a guard for it,
+    outside the folders of tests and benchmarks, and without an import of what is not in `index`."""
     return [
         summary.module
         for summary in candidates
@@ -120,6 +120,6 @@ def programs(candidates: Iterable[Summary], index: Index, manifest: Manifest) ->
 
 
 def _is_program(module: str, patterns: Iterable[str]) -> bool:
-    """Whether the last pattern that matches a module takes it."""
+    """Return whether the last pattern that matches a module includes it."""
     matching = [pattern for pattern in patterns if fnmatchcase(module, pattern.removeprefix("!"))]
     return bool(matching) and not matching[-1].startswith("!")

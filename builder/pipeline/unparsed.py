@@ -1,7 +1,7 @@
 """Kept Python files that do not parse: they stay as they are, or stop the build before anything is cut.
 
-A file that upstream has so (syntax newer than the running Python, a template) is nothing that we can read.
-It stays byte for byte, and every word of it counts as a use. When it holds a name that a fact decides, or
+A file that does not parse in upstream either (syntax newer than the running Python, a template) cannot be
+read. It stays byte for byte, and every word of it counts as a use. If it holds a name that a fact decides, or
 imports something that the output lacks, it would have to be edited, which is a problem.
 """
 
@@ -28,7 +28,7 @@ _HINT = "Build with a Python that knows its syntax, or remove or replace the fil
 
 
 def unparsed(files: Snapshot, upstream: Snapshot, staying: Mapping[str, Summary]) -> Errors:
-    """path -> line and message of the kept Python files that do not parse.
+    """Return path -> line and message of the kept Python files that do not parse.
 
     `staying`: the summaries of upstream's files; a file with other bytes is parsed here.
     """
@@ -50,7 +50,7 @@ def _error(data: bytes, path: str) -> tuple[int, str] | None:
 def problems(
     errors: Errors, files: Snapshot, staying: Mapping[str, Summary], decided: Pruned, manifest: Manifest
 ) -> Iterator[Problem]:
-    """G001 for each of these files that upstream has otherwise, or of which the manifest asks something."""
+    """Yield G001 for each such file that parses in upstream or that the manifest would have to edit."""
     facts = Facts.of(manifest)
     gone = {m for p in decided.removed if (m := module_of(p, manifest.packages))} | {*facts.symbols}
     gone |= {e.target for b in manifest.batches for e in b.edits if e.kind == "drop"}
@@ -76,7 +76,7 @@ def problems(
 def _asked(
     path: str, module: str, data: bytes, names: set[str], gone: Callable[[str], bool]
 ) -> tuple[int, str] | None:
-    """The first line that would have to be edited, and the name because of which."""
+    """Return the first line that would have to be edited, and the name that requires it."""
     uses = [
         (match.start(), word) for match in _WORD.finditer(data) if (word := match.group().decode()) in names
     ]

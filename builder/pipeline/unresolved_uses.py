@@ -1,4 +1,4 @@
-"""The uses of removed names that specialization could not resolve, as problems for the manifest's author."""
+"""Problems for the uses of removed names that specialization could not resolve."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HINT = "State a fact that makes the use dead, or drop, stub or replace it with 
 def problems(
     result: Specialized, decided: Pruned, manifest: Manifest, laid: Snapshot, upstream: Snapshot
 ) -> Iterator[Problem]:
-    """G010 for each edit that its syntax tree does not confirm, R008 for each use that cannot leave."""
+    """Yield G010 for each edit that its syntax tree does not confirm, R008 for each use that must stay."""
     for mismatch in result.mismatches:
         place = Mark(mismatch.path) if mismatch.path else None
         message = f"{mismatch.path or 'The specialization'}: {mismatch.sentence}."
@@ -49,7 +49,7 @@ def problems(
 
 
 def _remedy(removal: Removal | None, manifest: Manifest) -> str:
-    """What to write, or how to build, where something that is gone is still used."""
+    """Return what to write, or how to build, if something that is gone is still used."""
     if removal is None or removal.mark is None or removal.batch in ("", BASE):
         return _HINT
     package = f"{manifest.roots.model_package}."
@@ -60,9 +60,9 @@ def _remedy(removal: Removal | None, manifest: Manifest) -> str:
 
 
 def _edit(use: Leftover, where: Mark, manifest: Manifest, upstream: Snapshot) -> str:
-    """The edit that drops a use, as it is to be written.
+    """Return the edit that drops a use, as it is to be written.
 
-    Nothing where the use is neither a statement nor an entry of a list, a tuple or a set on one line.
+    Empty if the use is neither a statement nor an entry of a list, a tuple or a set on one line.
     """
     module = module_of(use.path, manifest.packages)
     try:
@@ -85,7 +85,7 @@ def _edit(use: Leftover, where: Mark, manifest: Manifest, upstream: Snapshot) ->
 
 
 def _named(places: Sequence[Leftover]) -> str:
-    """The scopes that use a name: the first few, and how many more there are."""
+    """Return the scopes that use a name: the first few, and how many more there are."""
     scopes = list(dict.fromkeys(use.scope or "the module" for use in places))
     files = len({use.path for use in places})
     more = len(scopes) - MAX_NAMED
@@ -95,7 +95,7 @@ def _named(places: Sequence[Leftover]) -> str:
 
 
 def _removal(gone: str, removals: Removals) -> Removal | None:
-    """What removed a name: a statement about it, then a proof, then a statement about what holds it."""
+    """Return what removed a name: a statement about it, a proof, or a statement about what holds it."""
     removal = removals.own(gone, *_STATED)
     if removal is None:
         proof = removals.own(gone, "proof")
@@ -105,7 +105,7 @@ def _removal(gone: str, removals: Removals) -> Removal | None:
 
 
 def _place(use: Leftover, data: bytes, upstream: Snapshot) -> tuple[Mark, str | None]:
-    """The use in upstream: the line with the same text that is nearest to its present line."""
+    """Return the use in upstream: the line with the same text that is nearest to its present line."""
     lines = data.decode("utf-8", "replace").splitlines()
     word = use.name.rpartition(".")[2]
     near = sorted(range(len(lines)), key=lambda number: abs(number + 1 - use.line))

@@ -1,4 +1,4 @@
-"""Statements are accountable: a fact, a name or a root that nothing of upstream bears out is an error."""
+"""Finds statements that nothing of upstream confirms: a fact, a name or a root without one is an error."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact, Rule
 from builder.memo import remembered
 from builder.pipeline.prune import python_modules
+from builder.pipeline.ranges import matches_nothing
 from builder.select.rules import holds_path
 from builder.spelling import nearest
 from builder.tree import Snapshot
@@ -24,27 +25,21 @@ _WORD = re.compile(rb"\w+")
 
 
 def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
-    """R009 for each fact, option value, absent module and absent symbol whose name no Python file of
-    upstream holds."""
+    """Return R009 for each fact, option value, absent module and absent symbol whose name is in no Python
+    file of upstream."""
     # what a word of a batch stands for is a name of upstream
     expanded = {word.mark for batch in manifest.batches for word in batch.words}
     names = list(_names(manifest))
     unused = _unused(frozenset(name for _, name, _ in names), upstream)
     return [
-        Problem(
-            "R009",
-            f"{what} `{name}` occurs nowhere in upstream's Python.",
-            mark,
-            hint="Remove it, or say by `since` or `until` which versions have it.",
-            nothing=True,
-        )
+        matches_nothing(f"{what} `{name}` occurs nowhere in upstream's Python.", mark)
         for what, name, mark in names
         if mark not in expanded and name in unused
     ]
 
 
 def with_spelling(problems: Iterable[Problem], manifest: Manifest, upstream: Snapshot) -> list[Problem]:
-    """The problems, those of `unused_facts` with the name of upstream that was probably meant."""
+    """Add to the problems of `unused_facts` the name of upstream that was probably meant."""
     names = {mark: name for _, name, mark in _names(manifest)}
 
     def spelt(problem: Problem) -> Problem:
@@ -63,7 +58,7 @@ def with_spelling(problems: Iterable[Problem], manifest: Manifest, upstream: Sna
 
 
 def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
-    """Those of the names that no Python file holds; the text is searched part by part."""
+    """Return the names that no Python file holds; the text is searched part by part."""
     parts: dict[str, list[str]] = {}
     for path in upstream:
         if path.endswith(".py"):
@@ -76,7 +71,7 @@ def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
 
 
 def _held(names: Sequence[str], texts: Sequence[bytes]) -> frozenset[str]:
-    """Those of the names that a text holds."""
+    """Return the names that a text holds."""
     # a name of word characters is a part of a word: the words, each once, are a tenth of the text
     words = _words(texts)
     return frozenset(
@@ -89,12 +84,12 @@ def _held(names: Sequence[str], texts: Sequence[bytes]) -> frozenset[str]:
 
 @remembered
 def _words(texts: Sequence[bytes]) -> bytes:
-    """The words of the texts, each once, a line each."""
+    """Return the words of the texts, each once, a line each."""
     return b"\n".join(sorted({word for text in texts for word in _WORD.findall(text)}))
 
 
 def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
-    """(kind, the part of the name that source text must hold, where)."""
+    """Yield (kind, the part of the name that source text must hold, place)."""
     for batch in manifest.batches:
         for fact in batch.facts:
             name = fact.name.rpartition(":")[2] if fact.kind == "default" else fact.name
@@ -114,8 +109,9 @@ def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
 
 
 def misplaced_names(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
-    """R009 for each fact and absent symbol that names something in a package of upstream whose module does
-    not hold this name. A pattern of modules (`pkg.**.Class`) is left to its expansion.
+    """Return R009 for each fact and absent symbol whose module exists and does not hold its name.
+
+    A pattern of modules (`pkg.**.Class`) is left to its expansion.
     """
     problems = []
     folders = _folders(upstream)
@@ -125,12 +121,12 @@ def misplaced_names(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
             message = f"{what} `{name}` names nothing: `{module}` has no `{first}`."
             # every module is read for the hint: nobody sees that of a statement that may match nothing
             hint = None if one.optional else _elsewhere(name, upstream, manifest.packages)
-            problems.append(Problem("R009", message, one.mark, hint=hint, nothing=True))
+            problems.append(matches_nothing(message, one.mark, hint))
     return problems
 
 
 def _qualified(manifest: Manifest) -> Iterator[tuple[str, str, Fact | Absent]]:
-    """(kind, qualified name, statement) of what the packages of the manifest should hold."""
+    """Yield (kind, qualified name, statement) of what the packages of the manifest should hold."""
     for batch in manifest.batches:
         for fact in batch.facts:
             # an attribute that is not there may be stated of what is there
@@ -149,7 +145,7 @@ def _qualified(manifest: Manifest) -> Iterator[tuple[str, str, Fact | Absent]]:
 def _missing(
     name: str, upstream: Snapshot, packages: Mapping[str, str], folders: Set[str]
 ) -> tuple[str, str] | None:
-    """The module whose text does not hold the next part of the name, and this part; None if it does."""
+    """Return the module that lacks the next part of the name, and this part; None if it has it."""
     located = locate(name, packages, upstream)
     if located is None:
         folder = f"{folder_of(name.partition('.')[0], packages)}/"
@@ -183,7 +179,7 @@ def _folders(upstream: Snapshot) -> Set[str]:
 
 
 def _elsewhere(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> str:
-    """Where the last part of the name is defined, or what else to do."""
+    """Return where the last part of the name is defined, or what else to do."""
     last = re.escape(name.rpartition(".")[2].encode())
     defines = re.compile(rb"^\s*(?:(?:async\s+)?def|class)\s+%b\b|^\s*%b\s*[:=]" % (last, last), re.M)
     homes = [
@@ -228,8 +224,7 @@ def unused_roots(
             # a name outside the packages is held by no part of an upstream
             if misspelt and (folder is None or not within or holds_path(f"{folder}/", within)):
                 message = f"The root `{pattern}` names no module of upstream."
-                hint = nearest(pattern, names)
-                problems.append(Problem("R009", message, mark, hint=hint, nothing=True))
+                problems.append(matches_nothing(message, mark, nearest(pattern, names)))
             continue
         rule = removed.get(paths.get(pattern, ""))
         if rule is not None and rule.verdict == "remove":

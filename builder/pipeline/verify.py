@@ -1,4 +1,4 @@
-"""Every static gate on a cut, before anything is written, with each finding at the place that a person knows.
+"""Runs every static gate on a cut before anything is written, and gives each finding a place that helps.
 
 Gates read the output, but a person has upstream's files and our overlays. A line that upstream has gets
 upstream's number. One that only the output has is shown as the output's. One of our own files is shown in its
@@ -35,7 +35,7 @@ _OF_THE_OUTPUT = frozenset(["G001", "G002", "G003", "G004", "G007", "G008", "G01
 
 
 def verify(done: Cut, manifest: Manifest, twice: bool = False) -> IndexedTree:
-    """The indexed output. Raises BuildError with every finding of every gate."""
+    """Return the indexed output. Raises BuildError with every finding of every gate."""
     after = output_world(done, manifest)
     findings = problems(done, after, twice)
     if findings:
@@ -44,7 +44,7 @@ def verify(done: Cut, manifest: Manifest, twice: bool = False) -> IndexedTree:
 
 
 def output_world(done: Cut, manifest: Manifest) -> IndexedTree:
-    """The output's Python, indexed; files as upstream has them are not parsed again."""
+    """Index the output's Python; files as upstream has them are not parsed again."""
 
     def made() -> Mapping[str, Summary]:
         known = ChainMap(dict(known_of(done.upstream, done.before.summaries)), done.summaries)  # type: ignore[arg-type]
@@ -54,10 +54,10 @@ def output_world(done: Cut, manifest: Manifest) -> IndexedTree:
 
 
 def problems(done: Cut, after: IndexedTree, twice: bool = False) -> list[Problem]:
-    """What the static gates find in the output and not in upstream.
+    """Return what the static gates find in the output and not in upstream.
 
-    `twice`: specialize the output once more and compare (G009); it costs about a third of the cut, so
-    it is asked for where a pin is proven, not at every build.
+    `twice`: specialize the output once more and compare (G009); it costs about a third of the cut, so it is
+    done where a pin is proven, not at every build.
     """
     manifest = done.manifest
     evidence = Evidence(
@@ -81,11 +81,12 @@ def problems(done: Cut, after: IndexedTree, twice: bool = False) -> list[Problem
 
 
 def broken_files(done: Cut) -> Mapping[str, Rule]:
-    """The files given back outside the packages in which a gate finds something, each with the rule by
-    which it leaves.
+    """Return the files given back outside the packages in which a gate finds something -> why each is
+    removed.
 
     A batch that is off gives back programs of their own: benchmarks, examples, tests. Nothing that is
-    delivered imports one, and no edit keeps it in step, so one about what another batch removes cannot run.
+    delivered imports one, and no edit keeps it in step, so one that uses what another batch removes cannot
+    run.
     """
     back = {rule.mark: rule for rule in done.manifest.given_back}
     folders = tuple(f"{folder.rstrip('/')}/" for folder in done.manifest.packages.values())
@@ -105,7 +106,7 @@ def broken_files(done: Cut) -> Mapping[str, Rule]:
 
 
 def again(done: Cut, manifest: Manifest) -> Snapshot:
-    """The output, specialized and kept in step once more; whatever it can still change is a defect.
+    """Specialize the output and keep it in step once more; whatever still changes is a defect.
 
     The hand-made edits are not repeated: what they name is gone.
     """
@@ -121,7 +122,7 @@ def true_places(
     manifest: Manifest,
     records: Iterable[Record] = (),
 ) -> list[Problem]:
-    """The problems with the place of each, and of those that it stands for, where a person sees it."""
+    """Return the problems, and those that they stand for, each at the place where a person sees it."""
     edited: dict[str, set[Mark]] = {}
     for record in records:
         edited.setdefault(record.file, set()).add(record.mark)
@@ -160,7 +161,7 @@ def true_places(
 
 
 def _by_edit(problem: Problem, output: Snapshot, manifest: Manifest, marks: set[Mark]) -> Problem:
-    """A problem in a line that an edit wrote, with the edit's place; `marks`: those of the edits there."""
+    """Return a problem in a line that an edit wrote, with its place; `marks`: of the edits of the file."""
     assert problem.output is not None
     text = output[problem.output.file].splitlines()[problem.output.line - 1].strip()
     written = [
@@ -189,13 +190,13 @@ def _by_edit(problem: Problem, output: Snapshot, manifest: Manifest, marks: set[
 
 
 def _texts(batch: Batch) -> Iterator[tuple[Mark, str, bytes]]:
-    """The statements of a batch that write the lines of an overlay: place, overlay, how such lines begin."""
+    """Yield the statements that write lines of an overlay: place, overlay, prefix of such lines."""
     yield from ((edit.mark, edit.by, b"") for edit in batch.edits if edit.kind == "body" and edit.by)
     yield from ((patch.mark, patch.overlay, b"+") for patch in batch.patches)
 
 
 def _moved(problem: Problem, old: Mark, new: Mark) -> Problem:
-    """The problem with the place at the start of its message moved too."""
+    """Return the problem with the place at the start of its message moved too."""
     before = f"{old.file}:{old.line}: "
     if not problem.message.startswith(before):
         return problem

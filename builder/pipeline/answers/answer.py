@@ -110,7 +110,7 @@ def record(answer: Answer) -> dict[str, Any]:
 
 
 def listed(names: Iterable[str], most: int = MAX_LISTED) -> str:
-    """Names in one line: the first ones, and how many more there are."""
+    """Return names in one line: the first ones, and how many more there are."""
     names = list(names)
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

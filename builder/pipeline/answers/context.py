@@ -18,7 +18,7 @@ from builder.surface.model import Key
 
 
 class Context:
-    """One outcome and the manifest that it was made with; `reasons`: those of every path."""
+    """One outcome and the manifest that it was made with; `reasons`: path -> the statements behind it."""
 
     def __init__(self, outcome: Outcome, manifest: Manifest) -> None:
         self.cut, self.after, self.graphs = outcome.cut, outcome.after, outcome.graphs
@@ -44,7 +44,7 @@ class Context:
 
     @cached_property
     def differences(self) -> Mapping[Key, tuple[Difference, ...]]:
-        """The differences of each thing of the surface."""
+        """Each thing of the surface -> its differences."""
         differences: dict[Key, list[Difference]] = {}
         for one in self.cut.surfaces.differences:
             differences.setdefault(one.key, []).append(one)
@@ -55,7 +55,7 @@ class Context:
         return state_of(self.cut.upstream.tree.get(path), self.cut.output.tree.get(path))
 
     def batch_why(self, batch: str) -> str | None:
-        """The reason of a batch; None for what is no batch of the manifest's, and for the base."""
+        """Return the reason of a batch; None for the base and for what is no batch of the manifest."""
         return self.batches[batch].why if batch in self.batches and batch != BASE else None
 
 
@@ -69,12 +69,12 @@ def state_of(before: object, after: object) -> State:
 
 
 def reasons_of(removal: Removal | None) -> tuple[Reason, ...]:
-    """The statement that removed something, as reasons of the ledger; () where none of a batch did."""
+    """Return the statement that removed something as reasons of the ledger; () if no batch removed it."""
     return (Reason(removal.batch, removal.note, removal.mark),) if removal and removal.batch else ()
 
 
 def restore_path(context: Context, path: str, rule: Rule) -> str:
-    """How to have a removed path in the output; `rule` removed it."""
+    """Return how to bring back a path that `rule` removed."""
     manifest = context.manifest
     module = module_of(path, manifest.packages)
     if model := model_of(context, path):
@@ -98,7 +98,7 @@ def restore_path(context: Context, path: str, rule: Rule) -> str:
 
 
 def model_of(context: Context, path: str) -> str | None:
-    """The name under roots.models.keep of a model file that left only because it is not there."""
+    """Return the name that roots.models.keep lacks, for a model file that left only because of that."""
     manifest = context.manifest
     module = module_of(path, manifest.packages)
     rule = context.cut.decided.removed.get(path)
@@ -110,11 +110,11 @@ def model_of(context: Context, path: str) -> str | None:
 
 
 def restore_statement(context: Context, batches: Iterable[str]) -> str | None:
-    """How to have back what statements of these batches removed; None where no batch did."""
+    """Return how to bring back what statements of these batches removed; None if no batch did."""
     ids = [one for one in dict.fromkeys(batches) if one in context.batches and one != BASE]
     return f"to bring it back: {without(context, ids)}" if ids else None
 
 
 def without(context: Context, batches: Iterable[str]) -> str:
-    """The build with these batches switched off."""
+    """Return the `dist` command with these batches switched off."""
     return f"`dist {options(context.manifest, batches)}`"

@@ -41,7 +41,7 @@ def _answer(context: Context, path: str, name: str) -> Answer | None:
 
 
 def package_answer(context: Context, what: str) -> Answer | None:
-    """Which modules import a module that is not part of the packages; None where none does."""
+    """Return which files import a module of another package; None if none does."""
     packages = context.manifest.packages
     if what.partition(".")[0] in packages or not all(p.isidentifier() for p in what.split(".")):
         return None
@@ -71,7 +71,7 @@ def package_answer(context: Context, what: str) -> Answer | None:
 
 
 def symbol_answer(context: Context, path: str, symbol: str) -> Answer | None:
-    """What became of a name in a file, and of the file; None when neither side has the name."""
+    """Return what became of a name in a file, and of the file; None if neither side has the name."""
     cut, manifest = context.cut, context.manifest
     module = module_of(path, manifest.packages)
     if module is None:
@@ -102,7 +102,7 @@ def symbol_answer(context: Context, path: str, symbol: str) -> Answer | None:
 
 
 def _facts(context: Context, name: str) -> tuple[Reason, ...]:
-    """What the manifest states of a name that stays: what it returns, what its body is."""
+    """Return what the manifest states of a name that stays: its result, its value, its body."""
     stated = [
         Reason(fact.batch, f"on the target it is {fact.value}", fact.mark)
         for batch in context.manifest.batches
@@ -114,8 +114,8 @@ def _facts(context: Context, name: str) -> tuple[Reason, ...]:
 
 
 def _endings(context: Context, what: str) -> list[tuple[str, str]]:
-    """(path, name in it) of each definition and module whose qualified name ends in these parts; those of
-    the output first, then by length."""
+    """Return (path, name in it) of each definition and module whose qualified name ends in these parts: those
+    of the output first, then by length."""
     places: set[tuple[str, str]] = set()
     first, _, last = what.rpartition(".")
     for tree in (context.cut.before, context.after):

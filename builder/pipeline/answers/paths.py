@@ -24,7 +24,7 @@ _MAX_NAMESAKES = 3
 
 
 def named_paths(context: Context, what: str) -> list[str]:
-    """The paths and folders (with a slash at the end) that a text may stand for; the most exact sort only.
+    """Return the paths and folders (ending in a slash) that a text may stand for; only the most exact kind.
 
     A path may be relative (`./x`), lie in an output (`OUT/tree/x`), be absolute, or be the end of a path.
     """
@@ -119,7 +119,7 @@ def _counts(states: Counter[str] | Counter[State]) -> str:
 
 
 def _reached(context: Context, module: str) -> tuple[tuple[Step, ...] | None, str]:
-    """The shortest path of imports to a module, and what it starts from."""
+    """Return the shortest chain of imports to a module, and what it starts from."""
     index = context.after.index
     for start, reached in context.graphs.ways:
         steps = why(reached, module, index)
@@ -129,6 +129,6 @@ def _reached(context: Context, module: str) -> tuple[tuple[Step, ...] | None, st
 
 
 def holder(context: Context, module: str) -> str:
-    """The file that imports or names this module on the shortest way from a root, or "a root"."""
+    """Return the file that imports or names this module on the shortest way from a root, or "a root"."""
     steps, start = _reached(context, module)
     return steps[-1].path if steps else start

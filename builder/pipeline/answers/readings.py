@@ -1,4 +1,4 @@
-"""Every reading of a word, and what was probably meant by a word that has none."""
+"""Every meaning of a word, and suggestions for a word that has none."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ _CHOICE = re.compile(r"(?P<flag>--[\w-]+)(?:=|\s+)(?P<value>\S+)")
 
 
 def answers(context: Context, what: str) -> list[Answer]:
-    """An answer for each thing that a word stands for, the kind with the shortest name first.
-
-    There is none for an unknown word.
+    """Return an answer for each thing that a word stands for, the kind with the shortest name first; none for
+    an unknown word.
 
     A word may be a path, a folder, a module, a definition with or without its file, an architecture, a flag,
     an environment variable, a route, a value of a flag, an entry of a registry, a batch, a named scope, a
@@ -58,7 +57,7 @@ def _readings(context: Context, what: str) -> Iterator[Answer]:
 
 
 def suggestions(context: Context, what: str) -> list[str]:
-    """The names closest to one that nothing has, at most three."""
+    """Return at most three known names that are close to an unknown one."""
     cut, manifest = context.cut, context.manifest
     path, _, name = what.rpartition(":")
     if name and (files := named_paths(context, path)):

@@ -25,7 +25,7 @@ _MAX_NAMESAKES = 3
 
 
 def surface_answers(context: Context, what: str) -> Iterator[Answer]:
-    """An answer for each thing of the surface that has this name; the rest of many in one line."""
+    """Yield an answer for each thing of the surface with this name; one for the rest of many."""
     surfaces = context.cut.surfaces
     items = {**surfaces.before, **surfaces.after}
     keys = sorted(
@@ -45,9 +45,9 @@ def surface_answers(context: Context, what: str) -> Iterator[Answer]:
 
 
 def value_answer(context: Context, what: str, flag: str | None = None) -> Answer | None:
-    """Which flags take a value, and which do not any more; None where no flag of upstream takes it.
+    """Return which flags take a value, and which no longer do; None if no flag of upstream takes it.
 
-    `flag`: only this one is meant.
+    `flag`: ask about this flag only.
     """
     surfaces = context.cut.surfaces
     taken = sorted(k for k, item in surfaces.after.items() if _takes(item, what, flag))
@@ -90,8 +90,8 @@ def _takes(item: Item, value: str, flag: str | None = None) -> bool:
 
 
 def _named(item: Item, what: str) -> bool:
-    """Whether this is what an item is called: a flag also by an alias, without dashes or by its field, a
-    route by its path."""
+    """Return whether an item has this name: a flag also by an alias, without dashes or by its field, a route
+    by its path."""
     kind, _, name = item.key
     if name == what:
         return True
@@ -192,8 +192,8 @@ def reason_of(cause: Cause) -> Reason:
 
 
 def commonest_first(reasons: Iterable[Reason], name: str = "") -> tuple[Reason, ...]:
-    """Each reason once: those that state `name` first, those of no batch last, the others by how often their
-    batch is named."""
+    """Return each reason once: those that state `name` first, those of no batch last, the others by how often
+    their batch occurs."""
     reasons = list(reasons)
     times = Counter(reason.batch for reason in reasons)
 

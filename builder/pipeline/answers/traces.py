@@ -26,10 +26,10 @@ _WORD = re.compile(r"\w+")
 
 
 class Foreign(NamedTuple):
-    """What upstream and the output have under the name of one family.
+    """The files of upstream and of the output that have the name of one family.
 
     `numbers`: upstream's files of code and their lines, and those that stay. `largest`: the largest file that
-    stays, and the one that needs it on the shortest way from a root.
+    stays; `held_by`: the file that needs it on the shortest way from a root.
     """
 
     family: str
@@ -112,7 +112,7 @@ def _begins(words: tuple[str, ...], name: tuple[str, ...]) -> bool:
 
 
 def imported(data: bytes) -> Iterator[str]:
-    """The names and modules that a file of Python imports from outside of its package."""
+    """Yield the names and modules that a Python file imports from outside of its package."""
     for node in ast.walk(ast.parse(data)):
         if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
             yield from (alias.name for alias in node.names)
@@ -135,7 +135,7 @@ class Mention(NamedTuple):
 
 
 def mentions(context: Context) -> Iterator[Mention]:
-    """The comments in the output's Python files that have a word of a family, by path and line."""
+    """Yield the comments of the output's Python files that have a word of a family, by path and line."""
     families, cut = Families(context.manifest.batches), context.cut
     needles = [needle.encode() for needle in families.needles]
     for path in sorted(cut.output.tree):

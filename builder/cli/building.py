@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from builder.cli import options, output, stages
@@ -95,4 +96,4 @@ def _write(request: Request, upstream: Upstream, built: _Built, job: Job, digest
         output.note(line)
     output.done("built")
     if output.settings.form == "json":
-        output.data(build.described(built.output))
+        output.data(json.loads(built.output.files[build.BUILD]))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from builder import __version__
 from builder.analysis.projects import projects
@@ -212,12 +210,6 @@ def key(upstream: Upstream, manifest: Manifest, without: Iterable[str], tools: M
         *(f"{name}={value}" for name, value in sorted(tools.items())),
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def described(output: Output) -> dict[str, Any]:
-    """Return the values of build.json."""
-    values: dict[str, Any] = json.loads(output.files[BUILD])
-    return values
 
 
 def summary(output: Output, measured: Figures, out: object) -> list[str]:

@@ -12,7 +12,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import Batch, Configuration, Fact
 from builder.memo import remembered
 from builder.select.patterns import matches
-from builder.source.fields import nodes
+from builder.source.fields import last_name, nodes
 from builder.source.parse import parse
 from builder.tree import Snapshot
 
@@ -96,30 +96,25 @@ def _gives(data: bytes, keys: tuple[str, ...], makers: tuple[str, ...], types: t
         tree, writes = parse(data, "").tree, _WRITES.search(data)
     except SyntaxError:
         return set(keys)
-    reading = (node for node in nodes(tree) if isinstance(node, ast.Call) and _last(node.func) in _READS)
+    reading = (node for node in nodes(tree) if isinstance(node, ast.Call) and last_name(node.func) in _READS)
     read = {id(argument) for call in reading for argument in call.args}
     given: set[str] = set()
     for node in nodes(tree):
         match node:
-            case ast.Attribute(attr=name, ctx=ast.Store(), value=owner) if _CALLED.search(_last(owner)):
+            case ast.Attribute(attr=name, ctx=ast.Store(), value=owner) if _CALLED.search(last_name(owner)):
                 given.add(name)
             case ast.Constant(value=str(said)) if writes and id(node) not in read:
                 given.update(key for key in keys if said == key or f'"{key}"' in said)
             case ast.Call(func=func, keywords=keywords):
                 owner = func.value if isinstance(func, ast.Attribute) and func.attr == "update" else func
-                fills = owner is not func and _CALLED.search(_last(owner))
-                if fills or _last(func) in makers:
+                fills = owner is not func and _CALLED.search(last_name(owner))
+                if fills or last_name(func) in makers:
                     given.update(keyword.arg or "" for keyword in keywords)
-            case ast.ClassDef(bases=bases) if any(_last(base).endswith("Config") for base in bases):
+            case ast.ClassDef(bases=bases) if any(last_name(base).endswith("Config") for base in bases):
                 if _model_type(node) in (None, *types):
                     for inner in nodes(node):
                         given.update(getattr(inner, part, "") or "" for part in ("attr", "name", "id", "arg"))
     return given.intersection(keys)
-
-
-def _last(node: ast.expr) -> str:
-    """The last name of a name or an attribute; empty for anything else."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _model_type(node: ast.ClassDef) -> str | None:

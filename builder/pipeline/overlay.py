@@ -89,17 +89,16 @@ def overlay(
         done.modes |= patched.modes
         for path, after in patched.files.items():
             done.put(path, after)
-    edits = [e for b in manifest.batches for e in b.edits if there(_folder(e, manifest))]
+    folders = manifest.packages
+    edits = [
+        e for b in manifest.batches for e in b.edits if there(folders.get(e.target.partition(".")[0], ""))
+    ]
     _structural(edits, manifest, removed, done)
     tables = [t for b in manifest.batches for t in b.toml if there(t.file)]
     done.waiting = [t for t in tables if t.unused]
     _texts([t for t in tables if not t.unused], toml.edit, removed, done)
     _texts([a for b in manifest.batches for a in b.anchored if there(a.file)], anchored.edit, removed, done)
     return done
-
-
-def _folder(edit: Edit, manifest: Manifest) -> str:
-    return manifest.packages.get(edit.target.partition(".")[0], "")
 
 
 def _structural(

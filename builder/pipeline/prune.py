@@ -205,6 +205,15 @@ def python_modules(paths: Iterable[str], packages: Mapping[str, str]) -> dict[st
     return {p: m for p, m in modules.items() if m is not None}
 
 
+def folders_of(paths: Iterable[str]) -> set[str]:
+    """Return all folders of these paths, without a slash at the end."""
+    folders: set[str] = set()
+    for path in paths:
+        while (path := path.rpartition("/")[0]) and path not in folders:
+            folders.add(path)
+    return folders
+
+
 def require_project(paths: Iterable[str], manifest: Manifest) -> None:
     """Raise BuildError (R001) for an upstream that has no folder of any package of the manifest.
 

@@ -90,7 +90,7 @@ def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest
     def asked(one: Any) -> Any:
         if one.span.without and on.issuperset(one.span.without):
             return None
-        if within and (_elsewhere(one, manifest, within) or _unstated(one, known)):
+        if within and _elsewhere(one, manifest, known, within):
             return _tolerant(one, _ELSEWHERE)
         if not one.span or (at is not None and spans.within(one.span, at)):
             reason = one.optional or no_pin
@@ -118,7 +118,7 @@ def elsewhere(manifest: Manifest, known: About, within: Sequence[str]) -> frozen
     return frozenset(
         one.mark
         for one in stated(manifest)
-        if not isinstance(one, Word) and (_elsewhere(one, manifest, within) or _unstated(one, known))
+        if not isinstance(one, Word) and _elsewhere(one, manifest, known, within)
     )
 
 
@@ -179,9 +179,11 @@ def kept_to(problems: Sequence[Problem], manifest: Manifest) -> list[Problem]:
     return [*mistakes(problems, manifest), *beyond(manifest, marks - missing(problems, manifest))]
 
 
-def _elsewhere(one: Statement, manifest: Manifest, within: Sequence[str]) -> bool:
-    """Return whether what a statement is about lies outside of the folders that upstream holds."""
+def _elsewhere(one: Statement, manifest: Manifest, known: About, within: Sequence[str]) -> bool:
+    """Return whether what a statement is about lies outside of what upstream holds."""
     match one:
+        case TomlEdit(key=key) if known.kind == "wheel" and key.startswith("tool."):
+            return True  # a wheel's metadata does not state it
         case Word():
             return True  # what it names may be in the part that upstream lacks
         case Rule(pattern=path) | TextException(path=path) | WordException(kind="path", pattern=path):
@@ -199,8 +201,3 @@ def _elsewhere(one: Statement, manifest: Manifest, within: Sequence[str]) -> boo
     # a name of no package may be anybody's
     folder = manifest.packages.get(name.partition(".")[0])
     return folder is not None and not holds_path(f"{folder}/", within)
-
-
-def _unstated(one: Statement, known: About) -> bool:
-    """Return whether a statement is about a part of pyproject.toml that a wheel's metadata does not state."""
-    return known.kind == "wheel" and isinstance(one, TomlEdit) and one.key.startswith("tool.")

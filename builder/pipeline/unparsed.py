@@ -70,7 +70,15 @@ def problems(
             lambda name: name in gone or facts.module_gone(name) is not None,
         )  # fmt: skip
         if asked is not None:
-            yield _problem(path, error, files[path], *asked)
+            (line, name), (row, text) = asked, error
+            lines = files[path].decode("utf-8", "replace").splitlines()
+            version = ".".join(map(str, sys.version_info[:2]))
+            message = (
+                f"{path}:{row}: this file does not parse with Python {version} ({text}), "
+                f"and line {line} names `{name}`, which the manifest decides or removes"
+            )
+            excerpt = lines[row - 1] if 0 < row <= len(lines) else None
+            yield Problem("G001", message, upstream=Mark(path, row), excerpt=excerpt, hint=_HINT)
 
 
 def _asked(
@@ -88,17 +96,3 @@ def _asked(
         return None
     at, name = min(uses)
     return data.count(b"\n", 0, at) + 1, name
-
-
-def _problem(path: str, error: tuple[int, str], data: bytes, line: int, name: str) -> Problem:
-    version = ".".join(map(str, sys.version_info[:2]))
-    lines = data.decode("utf-8", "replace").splitlines()
-    row, text = error
-    return Problem(
-        "G001",
-        f"{path}:{row}: this file does not parse with Python {version} ({text}), and line {line} names "
-        f"`{name}`, which the manifest decides or removes",
-        upstream=Mark(path, row),
-        excerpt=lines[row - 1] if 0 < row <= len(lines) else None,
-        hint=_HINT,
-    )

@@ -15,7 +15,7 @@ from builder.graph.names import folder_of, locate, module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact, Rule
 from builder.memo import remembered
-from builder.pipeline.prune import python_modules
+from builder.pipeline.prune import folders_of, python_modules
 from builder.pipeline.ranges import matches_nothing
 from builder.select.rules import holds_path
 from builder.spelling import nearest
@@ -114,7 +114,7 @@ def misplaced_names(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     A pattern of modules (`pkg.**.Class`) is left to its expansion.
     """
     problems = []
-    folders = _folders(upstream)
+    folders = folders_of(upstream)
     for what, name, one in _qualified(manifest):
         if missing := _missing(name, upstream, manifest.packages, folders):
             module, first = missing
@@ -168,14 +168,6 @@ def _missing(
         beside = f"{posixpath.dirname(path)}/"
         texts += (upstream[one] for one in upstream if one.startswith(beside) and one.endswith(".py"))
     return None if any(map(holds, texts)) else (module, first)
-
-
-def _folders(upstream: Snapshot) -> Set[str]:
-    folders: set[str] = set()
-    for path in upstream:
-        while (path := posixpath.dirname(path)) and path not in folders:
-            folders.add(path)
-    return folders
 
 
 def _elsewhere(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> str:

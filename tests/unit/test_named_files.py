@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import pytest
 from test_reached import done, left, stated, upstream, why
 
-from builder.pipeline.data_files import unused_paths
-from builder.pipeline.file_names import HOLE, in_python
+from builder.pipeline.data_files import HOLE, in_python, unused_paths
 
 REST = "named_files: [python/pkg/csrc/]\nbatches: []\n"
 SOURCES = {

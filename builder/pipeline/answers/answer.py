@@ -80,33 +80,17 @@ def sentences(answer: Answer) -> list[str]:
 
 def record(answer: Answer) -> dict[str, Any]:
     """The answer as JSON data."""
-    return {
-        "kind": answer.kind,
-        "name": answer.name,
-        "state": answer.state,
-        "headline": answer.headline,
-        "path": answer.path,
-        "reasons": [
-            {"batch": r.batch, "rule": r.rule, "mark": str(r.mark) if r.mark else None}
-            for r in answer.reasons
-        ],
-        "why": answer.why,
-        "also": list(answer.also),
-        "details": list(answer.details),
-        "back": answer.back,
-        "way": None
-        if answer.way is None
-        else [
-            {
-                "from": step.edge.source,
-                "to": step.edge.target,
-                "kind": step.edge.kind,
-                "path": step.path,
-                "line": step.edge.line,
-            }
-            for step in answer.way
-        ],
-    }
+    reasons = [
+        {"batch": r.batch, "rule": r.rule, "mark": str(r.mark) if r.mark else None} for r in answer.reasons
+    ]
+    way = [(*step.edge, step.path) for step in answer.way or ()]
+    steps = [
+        {"from": source, "to": target, "kind": kind, "path": path, "line": line}
+        for source, target, kind, line, path in way
+    ]
+    names = "kind", "name", "state", "headline", "path", "reasons", "why", "also", "details", "back", "way"
+    values = {name: getattr(answer, name) for name in names}
+    return values | {"reasons": reasons, "way": None if answer.way is None else steps}
 
 
 def listed(names: Iterable[str], most: int = MAX_LISTED) -> str:

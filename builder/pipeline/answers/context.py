@@ -14,6 +14,7 @@ from builder.manifest.statements import BASE, Batch, Rule
 from builder.manifest.switches import options
 from builder.pipeline.answers.answer import State
 from builder.pipeline.outcome import Outcome
+from builder.pipeline.prune import folders_of
 from builder.surface.model import Key
 
 
@@ -34,13 +35,7 @@ class Context:
     @cached_property
     def folders(self) -> frozenset[str]:
         """The folders of both sides, without a slash at the end."""
-        folders: set[str] = set()
-        for path in self.paths:
-            while path := path.rpartition("/")[0]:
-                if path in folders:
-                    break
-                folders.add(path)
-        return frozenset(folders)
+        return frozenset(folders_of(self.paths))
 
     @cached_property
     def differences(self) -> Mapping[Key, tuple[Difference, ...]]:

@@ -87,10 +87,10 @@ def facts_of(manifest: Manifest, upstream: Snapshot, kept: Iterable[str], remove
     if not any(option.removed_models for option in facts.options):
         return facts
     staying = architectures(upstream, kept, manifest)
-    left = architectures(upstream, removed, manifest)
-    gone = {name for name in left if not any(name in other for other in staying)}
+    removed_names = architectures(upstream, removed, manifest)
+    absent = {name for name in removed_names if not any(name in other for other in staying)}
     options = (
-        replace(option, values=(*option.values, *sorted(gone))) if option.removed_models else option
+        replace(option, values=(*option.values, *sorted(absent))) if option.removed_models else option
         for option in facts.options
     )
     return replace(facts, options=tuple(options))

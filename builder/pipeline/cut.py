@@ -127,8 +127,8 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     run.stop([*mistakes(overlaid.problems, asked), *beyond(asked, edited)])
     files = upstream.restrict(pruned.kept).replace(overlaid.contents, overlaid.modes)
     errors = unparsed(files, upstream, staying)
-    wrong = unparsed_problems(errors, files, staying, pruned, expanded)
-    run.stop(true_places(wrong, upstream, files, expanded, overlaid.records))
+    uneditable = unparsed_problems(errors, files, staying, pruned, expanded)
+    run.stop(true_places(uneditable, upstream, files, expanded, overlaid.records))
 
     # specialize and lockstep
     facts = facts_of(expanded, upstream, pruned.kept, pruned.removed)
@@ -144,10 +144,10 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     progress.step("comparing with upstream")
     compared = pending.result()
     run.remember(upstream, {**staying, **compared.removed})
-    gone = upstream.restrict(path for path in leaving if path.endswith(".py"))
-    left = summaries(gone, asked.packages, run.summaries)
-    everything = {**staying, **compared.removed, **left}
-    before = IndexedTree(upstream, asked.packages, partial(dict, everything))
+    leaving_python = upstream.restrict(path for path in leaving if path.endswith(".py"))
+    leaving_summaries = summaries(leaving_python, asked.packages, run.summaries)
+    known = {**staying, **compared.removed, **leaving_summaries}
+    before = IndexedTree(upstream, asked.packages, partial(dict, known))
     # the problems of the selection that remain are excused, and quote lines of the manifest
     selection = replace(reduced.pruned.selection, problems=())
     decided = blamed(replace(reduced.pruned, selection=selection), before.index, expanded)

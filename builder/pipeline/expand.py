@@ -38,13 +38,13 @@ def expand(
     manifest, families, unused_words = expand_families(scoped.manifest, run.upstream, kept, kept_index)
     manifest, unmatched = expand_patterns(manifest, index)
     manifest = expand_configurations(manifest, run.upstream, kept)
-    nowhere = unused_facts(run.upstream, manifest)
-    named = {problem.mark for problem in nowhere}
+    unknown = unused_facts(run.upstream, manifest)
+    named = {problem.mark for problem in unknown}
     misplaced = misplaced_names(run.upstream, manifest)
-    elsewhere = [problem for problem in misplaced if problem.mark not in named]
+    misplaced_only = [problem for problem in misplaced if problem.mark not in named]
     roots = unused_roots(run.upstream, asked, pruned.removed, run.within)
     files = unused_paths(run.upstream, asked)
-    unused = [*scoped.problems, *unused_words, *unmatched, *nowhere, *elsewhere, *roots, *files]
+    unused = [*scoped.problems, *unused_words, *unmatched, *unknown, *misplaced_only, *roots, *files]
     selection = pruned.selection
     matched = holds(asked, scoped.manifest, unused, selection.matches())
     mistaken = with_spelling(mistakes(unused, asked), manifest, run.upstream)

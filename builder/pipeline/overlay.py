@@ -69,10 +69,10 @@ def overlay(
     """
     done = Overlaid({path: upstream[path] for path in kept})
 
-    def there(path: str) -> bool:
+    def holds(path: str) -> bool:
         return not within or holds_path(path, within)
 
-    whole = [f for b in manifest.batches for f in b.files if there(f.path)]
+    whole = [f for b in manifest.batches for f in b.files if holds(f.path)]
     placed = files.place(whole, manifest.overlays, upstream)
     done.problems += placed.problems
     done.records += placed.records
@@ -91,13 +91,13 @@ def overlay(
             done.put(path, after)
     folders = manifest.packages
     edits = [
-        e for b in manifest.batches for e in b.edits if there(folders.get(e.target.partition(".")[0], ""))
+        e for b in manifest.batches for e in b.edits if holds(folders.get(e.target.partition(".")[0], ""))
     ]
     _structural(edits, manifest, removed, done)
-    tables = [t for b in manifest.batches for t in b.toml if there(t.file)]
+    tables = [t for b in manifest.batches for t in b.toml if holds(t.file)]
     done.waiting = [t for t in tables if t.unused]
     _texts([t for t in tables if not t.unused], toml.edit, removed, done)
-    _texts([a for b in manifest.batches for a in b.anchored if there(a.file)], anchored.edit, removed, done)
+    _texts([a for b in manifest.batches for a in b.anchored if holds(a.file)], anchored.edit, removed, done)
     return done
 
 

@@ -87,38 +87,36 @@ def prune(
     models = {path for path in registering if verdict.get(path) == "reach"}
     needed = _needed(manifest, {*selection.with_verdict("prune"), *models}, index, registering)
     unneeded = {path for path in (*selection.with_verdict("prune"), *models) if path not in needed}
-    there = {path: summary for path, summary in staying.items() if path not in unneeded}
-    here = Index(there, manifest.packages)
+    candidates = {path: summary for path, summary in staying.items() if path not in unneeded}
+    by_reach = {path: summary for path, summary in candidates.items() if verdict.get(path) == "reach"}
+    candidate_index = Index(candidates, manifest.packages)
+    outside = [s for s in candidates.values() if not s.module]
     placed = {file.path for batch in manifest.batches for file in batch.files}
-    starts = Starts(
-        tuple(entrances(here, manifest, upstream, (s for s in there.values() if not s.module))),
-        kept=tuple(
-            s.module for p, s in there.items() if s.module and (verdict.get(p) != "reach" or p in placed)
-        ),
-    )
-    edges = edges_of(here, manifest)
+    stated = [s.module for p, s in candidates.items() if s.module and (p not in by_reach or p in placed)]
+    starts = Starts(tuple(entrances(candidate_index, manifest, upstream, outside)), kept=tuple(stated))
+    edges = edges_of(candidate_index, manifest)
     reached = starts.reach(edges)
-    alone = [s for p, s in there.items() if verdict.get(p) == "reach" and s.module not in reached]
-    started = programs(alone, here, manifest)
-    if started:
-        starts = replace(starts, programs=tuple(started))
+    others = [s for s in by_reach.values() if s.module not in reached]
+    running = programs(others, candidate_index, manifest)
+    if running:
+        starts = replace(starts, programs=tuple(running))
         reached = starts.reach(edges)
-    unreached = {p for p, s in there.items() if verdict.get(p) == "reach" and s.module not in reached}
+    unreached = {p for p, s in by_reach.items() if s.module not in reached}
 
-    none = unreached_rule(manifest)
+    no_root = unreached_rule(manifest)
     # models leave for the batch that closes the set of architectures
     closed = (b.id for b in manifest.batches for option in b.options if option.removed_models)
     mark = manifest.mark("roots", "models", "keep")
     model = Rule("roots.models does not keep it", "remove", next(closed, BASE), mark=mark)
     removed = {
-        path: model if path in models else none if path in unreached else decision.rule
+        path: model if path in models else no_root if path in unreached else decision.rule
         for path, decision in selection.decisions.items()
         if decision.verdict == "remove" or path in unneeded or path in unreached
     }
     kept = tuple(path for path in selection.decisions if path not in removed)
     decided = Pruned(selection, kept, removed, needed, starts, {})
-    left = [s for p, s in there.items() if p not in unreached]
-    return with_followers(decided, manifest, upstream, left, upstream)
+    remaining = [s for p, s in candidates.items() if p not in unreached]
+    return with_followers(decided, manifest, upstream, remaining, upstream)
 
 
 def with_followers(
@@ -130,12 +128,12 @@ def with_followers(
     modules = [s for s in staying if s.module]
     follows = followed(data, python_modules(upstream, manifest.packages), modules)
     rule = Rule("no module beside it stays", "follow", BASE, mark=manifest.mark("roots"))
-    gone = {path: rule for path in data if path not in follows}
+    removed = {path: rule for path in data if path not in follows}
     unused, named = unnamed(follows, {s.path: source[s.path] for s in modules}, source, manifest)
     for path, stated in unused.items():
-        gone[path] = replace(rule, pattern="nothing that stays names it", mark=stated.mark)
-    left = decided.without(gone)
-    return replace(left, follows={p: m for p, m in follows.items() if p not in gone}, named=named)
+        removed[path] = replace(rule, pattern="nothing that stays names it", mark=stated.mark)
+    fewer = decided.without(removed)
+    return replace(fewer, follows={p: m for p, m in follows.items() if p not in removed}, named=named)
 
 
 def unreached_rule(manifest: Manifest) -> Rule:

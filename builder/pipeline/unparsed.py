@@ -52,8 +52,8 @@ def problems(
 ) -> Iterator[Problem]:
     """Yield G001 for each such file that parses in upstream or that the manifest would have to edit."""
     facts = Facts.of(manifest)
-    gone = {m for p in decided.removed if (m := module_of(p, manifest.packages))} | {*facts.symbols}
-    gone |= {e.target for b in manifest.batches for e in b.edits if e.kind == "drop"}
+    lacking = {m for p in decided.removed if (m := module_of(p, manifest.packages))} | {*facts.symbols}
+    lacking |= {e.target for b in manifest.batches for e in b.edits if e.kind == "drop"}
     # of a method that a fact calls `*.name`, and of everything else, a file holds the last name
     names = {n.rpartition(".")[2] for n in (*facts.predicates, *facts.values, *facts.symbols)}
     names |= {*facts.environment}
@@ -67,7 +67,7 @@ def problems(
             continue
         asked = _asked(
             path, module, files[path], names,
-            lambda name: name in gone or facts.module_gone(name) is not None,
+            lambda name: name in lacking or facts.module_gone(name) is not None,
         )  # fmt: skip
         if asked is not None:
             (line, name), (row, text) = asked, error

@@ -360,9 +360,8 @@ class _Wanted:
 
 
 def _requirements(pin: str) -> _Wanted:
-    from builder.analysis.externals import externals
     from builder.analysis.indexed_tree import world
-    from builder.analysis.projects import projects
+    from builder.analysis.projects import externals, projects
     from builder.emit.members import read_pyproject
     from builder.manifest.load import load_default
     from builder.pipeline.cut import cut

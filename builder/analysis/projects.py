@@ -1,4 +1,4 @@
-"""The contents of the pyproject.toml files of a tree, with the packages beside them."""
+"""The pyproject.toml files of a tree, with the packages beside them and what their code imports."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from builder.analysis.distributions import requirement_name
+from builder.analysis.indexed_tree import IndexedTree
+from builder.manifest.model import Manifest
 from builder.tree import Snapshot
 
 #: Files that programs read or compile at run time, when code or another such file names them.
@@ -86,3 +88,29 @@ def _project(path: str, packages: Mapping[str, str], table: Mapping[str, Any]) -
         {**project.get("scripts", {}), **project.get("gui-scripts", {})},
         {k: tuple(v) for k, v in data.items()} if data is not None else None,
     )
+
+
+#: imported module -> (file, line, whether it may fail) of each place
+Uses = Mapping[str, list[tuple[str, int, bool]]]
+
+
+def externals(world: IndexedTree, project: Project, manifest: Manifest) -> Uses:
+    """Return what a project's Python imports, by statement or by constant name, that is not its own.
+
+    Imports for type checkers alone do not count.
+    """
+    uses: dict[str, list[tuple[str, int, bool]]] = {}
+    own = {*project.packages, *sys.stdlib_module_names, "__future__"}
+    for path, summary in world.summaries.items():
+        if not path.startswith(project.folder):
+            continue
+        rows = [
+            (f"{i.target}.{i.name}" if i.name and not i.star else i.target, i.line, i.tried)
+            for i in summary.imports
+            if i.kind != "typing"
+        ]
+        rows += [(d.argument, d.line, True) for d in summary.dynamic if d.argument and "*" not in d.argument]
+        for module, line, tried in rows:
+            if module.partition(".")[0] not in own:
+                uses.setdefault(module, []).append((path, line, tried))
+    return uses

@@ -7,7 +7,7 @@ are remembered with it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -51,7 +51,17 @@ def needs(cut: Cut, edges: Graph, absent: frozenset[str]) -> dict[str, frozenset
 
     `edges`: between upstream's modules; `absent`: the modules that are declared absent.
     """
-    modules = cut.before.index.modules
+    modules, internal = cut.before.index.modules, cut.before.index.internal
+
+    def absent_imports(summary: Summary) -> Iterable[str]:
+        """Yield the modules outside the tree that a module imports and that are declared absent."""
+        for item in summary.imports:
+            name = item.target
+            while name and name not in absent:
+                name = name.rpartition(".")[0]
+            if name and not internal(name):
+                yield name
+
     rules = {name: cut.decided.removed.get(summary.path) for name, summary in modules.items()}
     removed = [name for name, rule in rules.items() if rule is not None]
     onward = {
@@ -64,23 +74,8 @@ def needs(cut: Cut, edges: Graph, absent: frozenset[str]) -> dict[str, frozenset
     }
     # what is removed only because nothing reaches it comes back with what reaches it
     stated = {n for n in removed if (rule := rules[n]) and rule.verdict != "reach" and rule.batch != BASE}
-    own = {
-        name: {*_absent_imports(modules[name], absent, cut.before.index.internal), *(onward[name] & stated)}
-        for name in removed
-    }
+    own = {name: {*absent_imports(modules[name]), *(onward[name] & stated)} for name in removed}
     return {name: needed - {name} for name, needed in _closed(own, onward).items()}
-
-
-def _absent_imports(
-    summary: Summary, absent: frozenset[str], internal: Callable[[str], bool]
-) -> Iterable[str]:
-    """The modules outside the tree that a module imports and that are declared absent."""
-    for item in summary.imports:
-        name = item.target
-        while name and name not in absent:
-            name = name.rpartition(".")[0]
-        if name and not internal(name):
-            yield name
 
 
 def _closed(

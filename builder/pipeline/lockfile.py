@@ -18,10 +18,10 @@ from builder.manifest.model import DEFAULT_SCOPE
 def confirm(
     root: Path, pin: str, proof: lock.Proof, without: Sequence[str], scope: str = DEFAULT_SCOPE
 ) -> str | None:
-    """Compare with what the lock beside the manifest has of a scope. The drift in a sentence, None when all
-    came out again.
+    """Compare with what the lock beside the manifest has of a scope. Return the drift in a sentence, None if
+    everything came out again.
 
-    Raises BuildError: G012 when a locked pin did not reproduce, M008 for a lock that cannot be read.
+    Raises BuildError: G012 if a locked pin did not reproduce, M008 for a lock that cannot be read.
     """
     found = lock.compare(known(root, scope), pin, proof, without=without)
     lock.require(found)

@@ -11,9 +11,8 @@ from functools import partial
 from typing import TypeVar
 
 from builder.analysis.distributions import modules_of, provided_by, requirement_name
-from builder.analysis.externals import externals
 from builder.analysis.indexed_tree import world
-from builder.analysis.projects import Project, projects
+from builder.analysis.projects import Project, externals, projects
 from builder.errors import Mark, Problem
 from builder.graph.modules import SummaryCache
 from builder.manifest.model import Manifest

@@ -66,20 +66,16 @@ def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
     # most names are in the largest parts
     for paths in sorted(parts.values(), key=lambda paths: (-len(paths), paths)):
         if names:
-            names -= _held(tuple(sorted(names)), tuple(upstream[path] for path in paths))
+            texts = tuple(upstream[path] for path in paths)
+            # a name of word characters is part of a word: the words, each once, are a tenth of the text
+            words = _words(texts)
+            names -= {
+                name
+                for name in names
+                if (encoded := name.encode()) in words
+                or (not _WORD.fullmatch(encoded) and any(encoded in text for text in texts))
+            }
     return names
-
-
-def _held(names: Sequence[str], texts: Sequence[bytes]) -> frozenset[str]:
-    """Return the names that a text holds."""
-    # a name of word characters is a part of a word: the words, each once, are a tenth of the text
-    words = _words(texts)
-    return frozenset(
-        name
-        for name in names
-        if (encoded := name.encode()) in words
-        or (not _WORD.fullmatch(encoded) and any(encoded in text for text in texts))
-    )
 
 
 @remembered

@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from builder.analysis.externals import externals
 from builder.analysis.indexed_tree import IndexedTree
-from builder.analysis.projects import projects
+from builder.analysis.projects import externals, projects
 from builder.gates import dependencies
 from builder.graph.modules import Summary, python_paths
 from builder.graph.resolve import Index

@@ -18,6 +18,8 @@ State = Literal["kept", "edited", "added", "removed", "mixed", "stated"]
 
 #: How many of the statements, paths or names of one answer are printed; JSON has all of them.
 MAX_LISTED = 10
+#: Things of one name of which each gets a whole answer.
+MAX_NAMESAKES = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,9 @@ from collections.abc import Iterator
 from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.ledger import Reason
 from builder.graph.names import is_test, locate, module_of
-from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural
+from builder.pipeline.answers.answer import MAX_LISTED, MAX_NAMESAKES, Answer, State, listed, plural
 from builder.pipeline.answers.context import Context, reasons_of, restore_statement
 from builder.pipeline.answers.paths import named_paths, path_answer
-
-#: Names of one spelling of which each gets a whole answer.
-_MAX_NAMESAKES = 3
 
 
 def name_answers(context: Context, what: str) -> Iterator[Answer]:
@@ -30,7 +27,7 @@ def name_answers(context: Context, what: str) -> Iterator[Answer]:
         yield answer
         return
     namesakes = _endings(context, what)
-    if len(namesakes) > _MAX_NAMESAKES:
+    if len(namesakes) > MAX_NAMESAKES:
         yield _namesakes(context, what, namesakes)
         return
     yield from filter(None, (_answer(context, file, rest) for file, rest in namesakes))

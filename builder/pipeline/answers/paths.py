@@ -10,7 +10,7 @@ from dataclasses import replace
 from builder.emit.marker import TREE
 from builder.graph.names import module_of
 from builder.graph.reach import Step, why
-from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural
+from builder.pipeline.answers.answer import MAX_LISTED, MAX_NAMESAKES, Answer, State, listed, plural
 from builder.pipeline.answers.context import Context, restore_path
 
 _STATES = {
@@ -19,8 +19,6 @@ _STATES = {
     "added": "is added",
     "removed": "is removed",
 }
-#: Files of one name of which each gets a whole answer.
-_MAX_NAMESAKES = 3
 
 
 def named_paths(context: Context, what: str) -> list[str]:
@@ -58,7 +56,7 @@ def named_paths(context: Context, what: str) -> list[str]:
 def path_answers(context: Context, what: str) -> Iterator[Answer]:
     """An answer for each path that a text stands for; one answer for all where there are many."""
     paths = named_paths(context, what)
-    if len(paths) > _MAX_NAMESAKES:
+    if len(paths) > MAX_NAMESAKES:
         states = Counter("folder" if p.endswith("/") else context.state(p) for p in paths)
         headline = f"{what} is the end of {plural(len(paths), 'path')}: {_counts(states)}"
         details = tuple(f"{context.state(p):<8} {p}" for p in paths if not p.endswith("/"))

@@ -9,7 +9,7 @@ from builder.analysis.conditions import Cause
 from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import Reason
 from builder.manifest.statements import BASE, Rule
-from builder.pipeline.answers.answer import Answer, Kind, State, listed, plural
+from builder.pipeline.answers.answer import MAX_NAMESAKES, Answer, Kind, State, listed, plural
 from builder.pipeline.answers.context import Context, model_of, restore_path, restore_statement
 from builder.surface.model import Item, Key, destination
 
@@ -20,8 +20,6 @@ _KINDS: dict[str, Kind] = {
     "registry": "entry",
     "script": "script",
 }
-#: Things of one name of which each gets a whole answer.
-_MAX_NAMESAKES = 3
 
 
 def surface_answers(context: Context, what: str) -> Iterator[Answer]:
@@ -34,9 +32,9 @@ def surface_answers(context: Context, what: str) -> Iterator[Answer]:
     )
     for kind in dict.fromkeys(key.kind for key in keys):
         same = [key for key in keys if key.kind == kind]
-        for key in same[:_MAX_NAMESAKES]:
+        for key in same[:MAX_NAMESAKES]:
             yield item_answer(context, key, items[key])
-        if rest := same[_MAX_NAMESAKES:]:
+        if rest := same[MAX_NAMESAKES:]:
             kept = sum(key in surfaces.after for key in rest)
             places = f"{plural(len(rest), 'place')} more: {kept} kept, {len(rest) - kept} removed"
             groups = listed(sorted(key.group or key.name for key in rest), 5)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from builder.graph.modules import Summary
 from builder.graph.resolve import Index
 
-#: How a name is stated where it is not an import statement or a call.
+#: How a name is stated, if not by an import statement or a call.
 STRING, EXPORT = "string constant", "__all__"
 
 

@@ -16,7 +16,7 @@ from builder.surface.scan import calls
 from builder.surface.scan import place as place_of
 from builder.surface.values import Reader, Sources
 
-#: The batch of what follows from the facts and not from one of them alone; the ledger uses it too.
+#: Stands for a batch where several facts decide together; the ledger uses it too.
 FACTS = "facts"
 
 
@@ -216,7 +216,7 @@ class Causes:
             or self.path(place.path)
             or self.script(item.key)
             or self.edit(place, item.key.name, str(old))
-            # Another place tells now.
+            # another place states it now
             or (self.conditions.impossible(place) if len(item.places) > 1 else None)
         )
 

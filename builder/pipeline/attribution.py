@@ -299,7 +299,7 @@ def _tokens(cut: Cut) -> Iterator[tuple[str, Reasons]]:
                 reasons_of[f'"{last}'].append(why)
         absent_names = {absent.name for absent in batch.absent}
         for absent in batch.absent:
-            # what lies in something that is absent is not asked for by its own name
+            # nobody looks up a part of something absent by its own name
             if absent.kind == "symbol" and absent.name.rpartition(".")[0] not in absent_names:
                 why = Reason(batch.id, f"{absent.name} is declared absent", absent.mark)
                 reasons_of[absent.name.rpartition(".")[2]].append(why)

@@ -98,7 +98,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     upstream = run.upstream
     withdrawn: dict[str, str] = {}
     while True:
-        # select: what the rules say of each path
+        # select: rules decide about paths
         asked = with_paths(excused(manifest, about, run.within), upstream.tree)
         selection = select(upstream.tree, asked, run.within)
         offering = surface_files(upstream, selection, asked)
@@ -148,7 +148,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     leaving_summaries = summaries(leaving_python, asked.packages, run.summaries)
     known = {**staying, **compared.removed, **leaving_summaries}
     before = IndexedTree(upstream, asked.packages, partial(dict, known))
-    # the problems of the selection that remain are excused, and quote lines of the manifest
+    # the problems left in the selection are excused, and they quote lines of the manifest
     selection = replace(reduced.pruned.selection, problems=())
     decided = blamed(replace(reduced.pruned, selection=selection), before.index, expanded)
     removals = index_removals(expanded, decided.removed, reduced.specialized.lost)

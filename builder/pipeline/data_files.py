@@ -31,7 +31,7 @@ _PLAIN = re.compile(r"[\w./-]+")
 #: Stands in a name for what is put in at run time.
 HOLE = "\0"
 
-#: What a template leaves open. A longer text in braces or brackets is none, and may hold names of its own.
+#: The open places of a template. A longer text in braces or brackets is none, and may hold names itself.
 _TEMPLATE = re.compile(
     r"""\{(?:[^{}\s"',]|\{\w*\})*\} | \{[^{}\n"'.]*\}
       | %(?:\(\w+\))?[-+#0-9.]*[a-zA-Z] | \[[\w!^-]*\] | [*?]""",
@@ -39,7 +39,7 @@ _TEMPLATE = re.compile(
 )
 _INCLUDE = re.compile(r"#[ \t]*include[ \t]*([\"<])([^\">\n]+)[\">]")
 _COMPUTED = re.compile(r"(?m)^[ \t]*#[ \t]*include[ \t]+(?![\"<])")
-#: Names of constants, each with an ending that it is or holds.
+#: Names of constants, each with the ending that it is or contains.
 Constants: TypeAlias = tuple[tuple[str, str], ...]
 
 
@@ -49,7 +49,7 @@ def followed(data: Iterable[str], modules: Iterable[str], staying: Iterable[Summ
     A file follows the modules in and below its package: the nearest folder above it in which upstream has
     modules (`modules`: their paths). An empty `__init__.py` reads nothing.
     """
-    # a folder that no import statement can name, like `fast-transform`, is none of a package
+    # a folder that no import statement can name, like `fast-transform`, belongs to no package
     folders = {_folder(path) for path in modules}
     packages = {folder for folder in folders if folder.rpartition("/")[2].isidentifier()}
     readers: dict[str, str] = {}

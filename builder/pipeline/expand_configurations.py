@@ -17,7 +17,7 @@ from builder.source.parse import parse
 from builder.tree import Snapshot
 
 _ASKED = re.compile(rb"\b(?:get|has)attr\(\s*(?:[\w.]*\.)?([A-Za-z_]\w*)\s*,\s*[\"']([A-Za-z_]\w*)[\"']")
-#: Calls in which a text only reads what it names.
+#: Calls that only read the key that a text names.
 _READS = frozenset(["getattr", "hasattr", "get", "pop"])
 #: Calls that make a configuration, or what may stand for one, from keywords.
 _MAKES = frozenset(["PretrainedConfig", "PreTrainedConfig", "SimpleNamespace", "from_dict"])
@@ -25,7 +25,7 @@ _MAKES = frozenset(["PretrainedConfig", "PreTrainedConfig", "SimpleNamespace", "
 _WRITES = re.compile(
     rb"\bsetattr\(|\bfrom_(?:dict|pretrained|json)\b|config\.(?:update\(|__dict__)|override_args"
 )
-#: What may be a configuration when something is stored in it.
+#: Names of what may be a configuration when something is stored in it.
 _CALLED = re.compile("config|cfg")
 _DERIVED = re.compile(rb"\bclass\s+(\w+)\s*\([^)]*Config\b[^)]*\)\s*:")
 

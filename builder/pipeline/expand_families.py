@@ -19,14 +19,14 @@ from builder.pipeline.ranges import matches_nothing
 from builder.select.families import Families, Member
 from builder.tree import Snapshot
 
-#: Asked before something is done: what has such a name is true or false.
+#: Names of questions, which code asks before it does something: the answer is true or false.
 _QUESTION = re.compile(
     r"_*(?:is|are|use|uses|using|has|have|enable|enables|enabled|support|supports|should|can)_"
 )
 _SWITCH = re.compile(r"(?:^|_)(?:IS|USE|ENABLE|ENABLED)(?:_|$)")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _STRING = re.compile(rb"[\"']((?:--)?[A-Za-z_][\w:-]*)[\"']")
-#: A field that is an option (`builder/surface/fields.py`): of a file that knows `Arg`, or imports its `A`.
+#: A field that is an option (`builder/surface/fields.py`), in a file that names `Arg` or imports it as `A`.
 _FIELD = re.compile(rb"^ +([A-Za-z_]\w*): (?:A|(?:\w+\.)?Annotated)\[", re.MULTILINE)
 _OPTIONS = re.compile(rb" Arg\b|\bimport (?:\(\s*)?A\b")
 _ATTRIBUTE = re.compile(rb"\.([A-Za-z_]\w*)")
@@ -142,7 +142,7 @@ class _Expansion:
                 if _QUESTION.match(last):
                     self._question(member, item.kind, module, owner, last)
                 elif item.kind in ("function", "class"):
-                    # it may be called, or inherited from, by code that does not ask for the platform
+                    # code that never asks for the platform may call it or inherit from it
                     self._fact("uncalled", member, qualified, True)
                 elif owner and last.isupper():  # a member of an enumeration
                     self._symbol(member, qualified)

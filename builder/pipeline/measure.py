@@ -65,7 +65,7 @@ def reasons(cut: Cut, attributed: Attributed | None = None) -> Mapping[str, Sequ
         edits.setdefault(path, []).extend(causes or [Reason("facts", "follows from the facts")])
     for path in sorted({*cut.upstream.tree, *cut.output.tree}):
         changed = cut.upstream.tree.get(path) != cut.output.tree.get(path)
-        # the rule is the whole reason for a path that it removes; of a path that an edit removes it is not
+        # a rule is the only reason for a path that it removes, but not for one that an edit removes
         if changed and (path in cut.output.tree or path not in cut.decided.removed):
             by_path[path] = [*edits.get(path, ()), *by_path.get(path, ())]
     return by_path

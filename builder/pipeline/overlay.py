@@ -78,7 +78,7 @@ def overlay(
     for path, data in placed.files.items():
         done.put(path, data)
         done.ours.add(path)
-    # patches see what upstream has, so that no batch that is switched off shifts their lines
+    # patches see upstream's text, so that switching off a batch does not shift their lines
     for item in (p for b in manifest.batches for p in b.patches):
         patched = patch.apply(item, manifest.overlays[item.overlay], done.current, upstream.tree)
         if patched.problems and item.optional:

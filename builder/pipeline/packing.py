@@ -24,7 +24,7 @@ from builder.source.delta import Piece, applied, delta
 from builder.surface.model import Place
 from builder.tree import GITLINK, Entry, Snapshot, Tree, blob_id
 
-#: Changes with the meaning of a node.
+#: Increases when the meaning of a node changes.
 FORMAT = 1
 #: The classes of values that carry the reason of a statement.
 _WITH_REASON = tuple(

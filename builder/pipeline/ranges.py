@@ -30,13 +30,13 @@ from builder.manifest.statements import (
 from builder.select.rules import can_match, holds_path
 from builder.upstream.model import Upstream
 
-#: What is compared with the output, or with upstream beside it.
+#: Statements that are compared with the output, or with both sides.
 _GATED = (DynamicEdge, TextException, KeptDependency, Kept, WordException)
 _ELSEWHERE = "this upstream does not hold the place"
 _OTHER = "made for other versions"
 _UNPROVEN = "this upstream is no pin"
 VERSIONS_HINT = "Remove it, or say by `since` or `until` which versions have it."
-#: What a cut compares with upstream: of these it is known whether they matched.
+#: Statements that a cut compares with upstream, so that it is known whether they matched.
 _ASKED = (Rule, Fact, Option, Absent, Word, Root, Edit, TomlEdit, AnchoredEdit)
 
 
@@ -198,6 +198,6 @@ def _elsewhere(one: Statement, manifest: Manifest, known: About, within: Sequenc
             pass
         case _:
             return False
-    # a name of no package may be anybody's
+    # a name outside the packages may belong to anybody
     folder = manifest.packages.get(name.partition(".")[0])
     return folder is not None and not holds_path(f"{folder}/", within)

@@ -27,8 +27,7 @@ from builder.specialize.results import Specialized
 from builder.specialize.text_index.identifier_index import holding, identifier_counts
 from builder.tree import Snapshot
 
-#: How often an output is specialized again without what no root reached in it. Two or three times are usual;
-#: what would leave later stays.
+#: The most times that an output is specialized. Two or three are usual; what a later pass would remove stays.
 _MAX_PASSES = 8
 
 
@@ -117,7 +116,7 @@ def specialize_once(
     modules = python_modules(upstream, packages)
     removed = frozenset(module for path, module in modules.items() if path not in files)
     stubs = frozenset(e.target for b in manifest.batches for e in b.edits if e.kind == "stub")
-    # these may name symbols, and are not specialized
+    # files that are not specialized but may name symbols
     others = [path for path in files if path.endswith("pyproject.toml") or path in opaque]
 
     def specialized_now() -> Specialized:
@@ -167,7 +166,7 @@ def empty_modules(
         return {}
     known = {path: summary for path, summary in before.items() if path in output.tree}
     texts = {path: output[path] for path in changed if path in output}
-    # of what was changed, only files that hold the last name of one of the modules can import it
+    # among changed files, only those that hold the last name of one of the modules can import it
     naming = holding(texts, (module.rpartition(".")[2] for module in empty.values())) | empty.keys()
     for path in texts:
         known.pop(path, None)

@@ -54,7 +54,7 @@ def problems(
     facts = Facts.of(manifest)
     lacking = {m for p in decided.removed if (m := module_of(p, manifest.packages))} | {*facts.symbols}
     lacking |= {e.target for b in manifest.batches for e in b.edits if e.kind == "drop"}
-    # of a method that a fact calls `*.name`, and of everything else, a file holds the last name
+    # a file holds the last part of a name, also of a method that a fact calls `*.name`
     names = {n.rpartition(".")[2] for n in (*facts.predicates, *facts.values, *facts.symbols)}
     names |= {*facts.environment}
     for path, error in errors.items():

@@ -43,7 +43,7 @@ def problems(
         first = places[0]
         where, excerpt = _place(first, result.files.get(first.path) or laid[first.path], upstream)
         message = f"`{first.name}` in {_named(places)} is used, but {because}."
-        # an edit is written in upstream's words: a line that only the output has is none
+        # an edit quotes upstream, so there is none for a line that only the output has
         hint = _remedy(removal, manifest) + (_edit(first, where, manifest, upstream) if where.line else "")
         yield Problem("R008", message, mark, where, excerpt, hint, cause=cause if mark else None)
 
@@ -70,7 +70,7 @@ def _edit(use: Leftover, where: Mark, manifest: Manifest, upstream: Snapshot) ->
     except SyntaxError:
         return ""
     for node in ast.walk(source.tree) if module is not None else ():
-        # without a `return` or an assignment, what comes after it would do something else
+        # dropping a `return` or an assignment would change what the code after it does
         parts: list[ast.expr] | list[ast.Expr] = [node] if isinstance(node, ast.Expr) else []
         kind = "drop_statement"
         if isinstance(node, (ast.List, ast.Tuple, ast.Set)) and node.lineno < where.line:

@@ -27,7 +27,7 @@ _WORD = re.compile(rb"\w+")
 def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     """Return R009 for each fact, option value, absent module and absent symbol whose name is in no Python
     file of upstream."""
-    # what a word of a batch stands for is a name of upstream
+    # the statements that words become are about names of upstream
     expanded = {word.mark for batch in manifest.batches for word in batch.words}
     names = list(_names(manifest))
     unused = _unused(frozenset(name for _, name, _ in names), upstream)
@@ -115,7 +115,7 @@ def misplaced_names(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
         if missing := _missing(name, upstream, manifest.packages, folders):
             module, first = missing
             message = f"{what} `{name}` names nothing: `{module}` has no `{first}`."
-            # every module is read for the hint: nobody sees that of a statement that may match nothing
+            # the hint reads every module, and nobody sees it if the statement may match nothing
             hint = None if one.optional else _elsewhere(name, upstream, manifest.packages)
             problems.append(matches_nothing(message, one.mark, hint))
     return problems
@@ -125,7 +125,7 @@ def _qualified(manifest: Manifest) -> Iterator[tuple[str, str, Fact | Absent]]:
     """Yield (kind, qualified name, statement) of what the packages of the manifest should hold."""
     for batch in manifest.batches:
         for fact in batch.facts:
-            # an attribute that is not there may be stated of what is there
+            # a missing attribute may belong to something that exists
             name = fact.name.rpartition(".")[0] if fact.kind == "attribute" else fact.name.partition(":")[0]
             of_module = fact.kind not in ("environment", "quiet-import")
             if of_module and folder_of(name, manifest.packages):
@@ -181,7 +181,7 @@ def _elsewhere(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> st
     return close or "Remove it, or say by `since` or `until` which versions have it."
 
 
-#: How much two names have in common, of 1, where one is the other with a slip of the pen.
+#: How similar (1: equal) two names are if one is a misspelling of the other.
 _MISSPELT = 0.85
 
 

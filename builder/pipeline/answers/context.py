@@ -84,7 +84,7 @@ def restore_path(context: Context, path: str, rule: Rule) -> str:
     others = [batch for batch in batches if batch not in (rule.batch, BASE)]
     needed = context.graphs.needs.get(module or "")
     if others or needed:
-        # code that uses what other batches remove often leaves with it, so those need not be switched off
+        # code that uses what other batches remove is often removed with it: those batches may stay on
         uses = f" (it uses {needed}, removed too)" if needed else ""
         return f"to bring it back: {without(context, [rule.batch, *others])}{uses}"
     # `keep` brings the file back though nothing reaches it, `except` lets it name what the words name

@@ -17,7 +17,7 @@ from builder.pipeline.answers.statements import batch_answer, fact_answers, requ
 from builder.pipeline.answers.surface import names_of, surface_answers, value_answer
 
 _MAX_SUGGESTIONS = 3
-#: Of answers of one length, what users choose by name comes first.
+#: Among answers of one length, what users choose by name comes first.
 _ORDER = get_args(Kind)
 _LINE = re.compile(r"(?:(?::\d+){1,2}|#L\d+(?:-L\d+)?)$")
 _ADDRESS = re.compile(r"^[a-z]+://")
@@ -40,8 +40,8 @@ def answers(context: Context, what: str) -> list[Answer]:
     for one in readings.values():
         subject = one.headline.partition(" is ")[0]
         lengths[one.kind] = min(len(subject), lengths.get(one.kind, sys.maxsize))
-    # those of one kind stay together, as their reading ordered them: what is in the output comes first;
-    # what a fact states of a name says less than what became of it
+    # each kind keeps its own order: what is in the output comes first; a fact about a name comes last,
+    # because it says less than what became of the name
     return sorted(readings.values(), key=lambda a: (a.kind == "fact", lengths[a.kind], _ORDER.index(a.kind)))
 
 

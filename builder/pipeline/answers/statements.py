@@ -59,7 +59,7 @@ def scope_answer(context: Context, what: str) -> Answer | None:
 
 def fact_answers(context: Context, what: str) -> Iterator[Answer]:
     """What the manifest states of a name: what it returns, what it is, which value never occurs."""
-    # what the words of a batch stand for is in the manifest of the cut alone
+    # only the manifest of the cut has the statements that words of a batch become
     facts = [
         fact
         for batch in context.cut.manifest.batches

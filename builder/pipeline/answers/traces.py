@@ -53,7 +53,7 @@ def families(context: Context) -> frozenset[tuple[str, ...]]:
     """The names of the families of models that left, as words."""
     cut, manifest = context.cut, context.manifest
     stay = registered(cut.upstream, cut.decided.kept, manifest)
-    # what the models that stay import is no family's: torch, an embedding
+    # the words of what staying models import belong to no family: torch, an embedding
     general = {word for path in stay for name in imported(cut.upstream[path]) for word in words_of(name)}
     kept = [words_of(_stem(path)) for path in stay]
     names = set()

@@ -77,7 +77,10 @@ def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | No
         with recalled(request.cache) as recall:
             return recalled_outcome(request, upstream, recall)
     known = _known_outcome(request, upstream, recall)
-    return _told(request, lambda: known or outcomes(request, upstream, recall).make())
+    if known is None:
+        return made_outcome(request, upstream, recall)
+    _tell(known.cut)
+    return known
 
 
 def gone(request: Request, upstream: Upstream) -> frozenset[str] | None:
@@ -100,10 +103,10 @@ def _known_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Ou
         return None  # whoever compares with the lock tells what is wrong with it
     if proof is None or manifest.named_scope is not None or proof.manifest != manifest.statements:
         return None
-    cut = record.read(request.root, pin, proof.record)
-    done = known.recorded(cut, proof.output_tree) if cut else None
-    if cut and done:
-        output.note(applied(cut))
+    kept = record.read(request.root, pin, proof.record)
+    done = known.recorded(kept, proof.output_tree) if kept else None
+    if kept and done:
+        output.note(applied(kept))
     return done
 
 
@@ -114,10 +117,10 @@ def keep_proof(
     on request; the line that says so. Raises BuildError."""
     manifest, pin = request.manifest, request.upstream
     has_one = with_record or pin == manifest.upstream.default or record.path_of(request.root, pin).exists()
-    cut = None
+    kept = None
     if has_one and manifest.named_scope is None and not request.without:
-        cut = outcomes(request, upstream).record(done, time.strftime("%Y-%m-%d", time.gmtime()))
-    return lockfile.record(request.root, pin, proof, request.without, manifest.scope_name, cut)
+        kept = outcomes(request, upstream).record(done, time.strftime("%Y-%m-%d", time.gmtime()))
+    return lockfile.record(request.root, pin, proof, request.without, manifest.scope_name, kept)
 
 
 def _told(request: Request, make: Callable[[], Outcome]) -> Outcome:

@@ -13,11 +13,14 @@ from builder.pipeline import build, lockfile, request_key
 from builder.pipeline.git_branch import write_branch
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from builder.cli.dist import Job
     from builder.cli.options import Request
     from builder.emit.lock import Proof
     from builder.emit.write import Output
     from builder.pipeline.outcome import Outcome
+    from builder.upstream.model import Upstream
 
 
 def build_output(request: Request, job: Job, digest: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import click
 
 from builder.cli import options, output, stages
 from builder.emit import write
-from builder.emit.build_json import batch_record
 from builder.emit.figures import CODE, EXTENSIONS, verdict_counts
 from builder.emit.marker import Previous, read_previous
 from builder.errors import CHANGES_PENDING
@@ -91,11 +91,14 @@ def _print_condition(out: Path, previous: Previous, difference: Changes, pending
 
 def _as_table(figures: Figures, paths: bool) -> None:
     click.echo(f"{'batch':<24}{'removed':>9}{'edited':>8}{'added':>7}{'lines less':>11}")
-    for one in figures.batches:
-        removed, edited, added = one.files_removed, one.files_edited, one.files_added
-        if removed or edited or added:
-            click.echo(f"{one.id:<24}{removed:>9,}{edited:>8,}{added:>7,}{one.lines:>11,}")
-    click.echo("  ".join(f"{name} {number:,}" for name, number in verdict_counts(figures.rows).items()))
+    for batch in figures.batches:
+        files = batch.files
+        if any(files.values()):
+            click.echo(
+                f"{batch.id:<24}{files['removed']:>9,}{files['edited']:>8,}{files['added']:>7,}{batch.less:>11,}"
+            )
+    counts = verdict_counts(figures.rows)
+    click.echo("  ".join(f"{name} {number:,}" for name, number in counts.items()))
     for name in (*EXTENSIONS, CODE):
         side = figures.lines[name]
         click.echo(f"{name:<6}{side['before']:>10,} -> {side['after']:>10,}")
@@ -110,7 +113,7 @@ def _as_json(figures: Figures, tree: str, pending: bool, paths: bool, difference
         "pending": pending,
         "verdicts": verdict_counts(figures.rows),
         "lines": figures.lines,
-        "batches": [batch_record(b) for b in figures.batches],
+        "batches": [asdict(b) for b in figures.batches],
     }
     if difference is not None:
         document["changes"] = {

@@ -1,62 +1,26 @@
-"""A zip archive as a pure function: sorted names, modes 644 or 755, one date, no extra fields."""
+"""A zip archive as a pure function: modes 644 or 755, one date, no extra fields."""
 
 from __future__ import annotations
 
 import hashlib
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 from builder.upstream.wheel_archive import Packed
 
-#: 1980-01-01, the first date that a zip can hold (seconds since 1970, UTC)
-EPOCH = 315532800
+#: 1980-01-01 as a zip has it: the first date that it can hold; the time of day is zero
+_DAY = 1 << 5 | 1
 _UTF8_NAME = 0x800
 _LEVEL = 6
 _TOO_MUCH = "more files or bytes than a zip without ZIP64 can hold"
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One file of the archive."""
-
-    data: bytes
-    executable: bool = False
-
-    @property
-    def mode(self) -> int:
-        """Permission bits, with the type bits of a regular file."""
-        return 0o100755 if self.executable else 0o100644
-
-    @property
-    def size(self) -> int:
-        return len(self.data)
-
-    @property
-    def sha256(self) -> bytes:
-        return hashlib.sha256(self.data).digest()
-
-
-def pack(members: Mapping[str, Member], epoch: int = EPOCH, workers: int = 2) -> bytes:
-    """The archive's bytes: the same for any number of workers, and with the same zlib on any machine.
-
-    `epoch` is the date of every member in seconds since 1970; a zip knows two-second steps from 1980 to
-    2107, in UTC here. Members keep the order of the mapping.
-    """
-    # zlib releases the GIL, so threads are enough
-    with ThreadPoolExecutor(workers) as pool:
-        packed = list(pool.map(deflate, members.keys(), members.values()))
-    return b"".join(join(packed, epoch))
-
-
-def join(members: Iterable[Packed], epoch: int = EPOCH) -> Iterator[bytes | memoryview]:
+def join(members: Iterable[Packed]) -> Iterator[bytes | memoryview]:
     """The archive of these members as chunks, in their order; nothing is compressed here.
 
     Raises ValueError for more files or bytes than a zip without ZIP64 can hold.
     """
-    day, second = _dos(epoch)
     directory: list[bytes] = []
     offset = 0
     for count, member in enumerate(members, 1):
@@ -68,12 +32,12 @@ def join(members: Iterable[Packed], epoch: int = EPOCH) -> Iterator[bytes | memo
             raise ValueError(_TOO_MUCH)
         directory += (
             struct.pack(
-                "<4s6H3I5H2I", b"PK\x01\x02", made_by, 20, flags, member.method, second, day, *sizes,
+                "<4s6H3I5H2I", b"PK\x01\x02", made_by, 20, flags, member.method, 0, _DAY, *sizes,
                 0, 0, 0, 0, member.mode << 16, offset,
             ),
             name,
         )  # fmt: skip
-        yield struct.pack("<4s5H3I2H", b"PK\x03\x04", 20, flags, member.method, second, day, *sizes, 0) + name
+        yield struct.pack("<4s5H3I2H", b"PK\x03\x04", 20, flags, member.method, 0, _DAY, *sizes, 0) + name
         yield member.stream
         offset += 30 + len(name) + len(member.stream)
     central = b"".join(directory)
@@ -84,18 +48,10 @@ def join(members: Iterable[Packed], epoch: int = EPOCH) -> Iterator[bytes | memo
     yield struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, count, count, len(central), offset, 0)
 
 
-def deflate(path: str, member: Member) -> Packed:
-    """A member with its stream: deflated, or stored where that is no smaller."""
+def deflate(path: str, data: bytes, executable: bool = False) -> Packed:
+    """A file as a member: deflated, or stored where that is no smaller."""
     maker = zlib.compressobj(_LEVEL, zlib.DEFLATED, -15)
-    stream = maker.compress(member.data) + maker.flush()
-    smaller = len(stream) < len(member.data)
-    method, stream = (8, stream) if smaller else (0, member.data)
-    crc = zlib.crc32(member.data)
-    return Packed(path, member.executable, method, stream, crc, member.size, member.sha256)
-
-
-def _dos(epoch: int) -> tuple[int, int]:
-    import time
-
-    year, month, day, hour, minute, second, *_ = time.gmtime(min(max(epoch, EPOCH), 4354819198))
-    return (year - 1980) << 9 | month << 5 | day, hour << 11 | minute << 5 | second // 2
+    stream = maker.compress(data) + maker.flush()
+    method, stream = (8, stream) if len(stream) < len(data) else (0, data)
+    digest = hashlib.sha256(data).digest()
+    return Packed(path, executable, method, stream, zlib.crc32(data), len(data), digest)

@@ -59,8 +59,9 @@ def _changes(rows: Iterable[Row], output: Snapshot) -> Iterable[bytes]:
 
 def _message(figures: BatchFigures, story: Story) -> str:
     why = story.whys.get(figures.id, "What follows from the facts and from what is absent.")
-    code = {k: v for k, v in figures.removed_by_extension.items() if v and k != CODE}
+    code = {k: v for k, v in figures.by_extension.items() if v and k != CODE}
     lines = ", ".join(f"{number:,} {name}" for name, number in code.items()) or "none"
-    removed, edited, added = figures.files_removed, figures.files_edited, figures.files_added
-    files = f"Files: {removed:,} removed, {edited:,} edited, {added:,} added. Lines less: {lines}."
-    return "\n".join([f"Cut {figures.id}", "", why, "", files, "", *story.trailers, ""])
+    files = ", ".join(f"{number:,} {verdict}" for verdict, number in figures.files.items())
+    return "\n".join(
+        [f"Cut {figures.id}", "", why, "", f"Files: {files}. Lines less: {lines}.", "", *story.trailers, ""]
+    )

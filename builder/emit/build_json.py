@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from builder.emit.figures import BatchFigures
@@ -87,27 +87,10 @@ def as_record(build: Build) -> dict[str, Any]:
         },
         "lines": {name: dict(sides) for name, sides in build.lines.items()},
         "verdicts": dict(build.verdicts),
-        "batches": [batch_record(figures) for figures in build.figures],
+        "batches": [asdict(figures) for figures in build.figures],
         "surface": {kind: dict(counts) for kind, counts in build.surface.items()},
         "units": build.units and {side: dict(found) for side, found in build.units.items()},
         "families": dict(sorted(build.families.items())),
         "rounds": build.rounds,
         "tools": dict(sorted(build.tools.items())),
-    }
-
-
-def batch_record(figures: BatchFigures) -> dict[str, Any]:
-    return {
-        "id": figures.id,
-        "files": {
-            "removed": figures.files_removed,
-            "edited": figures.files_edited,
-            "added": figures.files_added,
-        },
-        "lines": {
-            "removed": figures.lines_removed,
-            "edited_away": figures.lines_edited_away,
-            "added": figures.lines_added,
-        },
-        "by_extension": dict(figures.removed_by_extension),
     }

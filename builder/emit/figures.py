@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from builder.tree import EXECUTABLE, FILE, Snapshot
@@ -73,18 +73,14 @@ class BatchFigures:
     """What one batch did. An edited file counts for the batch that its ledger row names first."""
 
     id: str
-    files_removed: int = 0
-    files_edited: int = 0
-    files_added: int = 0
-    lines_removed: int = 0  # of removed files
-    lines_edited_away: int = 0  # lines before - after of edited files; negative when they grew
-    lines_added: int = 0  # of added files
-    removed_by_extension: Mapping[str, int] = field(default_factory=dict)  # of removed and edited files
+    files: Mapping[str, int]  # removed, edited, added
+    lines: Mapping[str, int]  # removed; edited_away: before - after, negative when files grew; added
+    by_extension: Mapping[str, int]  # lines that left removed and edited files
 
     @property
-    def lines(self) -> int:
+    def less(self) -> int:
         """Lines by which the tree shrank through this batch."""
-        return self.lines_removed + self.lines_edited_away - self.lines_added
+        return self.lines["removed"] + self.lines["edited_away"] - self.lines["added"]
 
 
 def batch_figures(rows: Iterable[Row], order: Sequence[str] = ()) -> tuple[BatchFigures, ...]:
@@ -102,14 +98,10 @@ def _figures(name: str, rows: Sequence[Row]) -> BatchFigures:
         lines[row.verdict] += row.lost
     shrinkage = {row.path: row.lost for row in rows if row.verdict in ("removed", "edited")}
     return BatchFigures(
-        id=name,
-        files_removed=files["removed"],
-        files_edited=files["edited"],
-        files_added=files["added"],
-        lines_removed=lines["removed"],
-        lines_edited_away=lines["edited"],
-        lines_added=-lines["added"],
-        removed_by_extension=by_extension(shrinkage),
+        name,
+        {verdict: files[verdict] for verdict in ("removed", "edited", "added")},
+        {"removed": lines["removed"], "edited_away": lines["edited"], "added": -lines["added"]},
+        by_extension(shrinkage),
     )
 
 

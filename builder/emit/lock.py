@@ -38,14 +38,6 @@ class Proof:
     record: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The comparison of a build with its lock: wrong digests, or why there was nothing to compare."""
-
-    problems: tuple[Problem, ...] = ()
-    drift: str | None = None
-
-
 Lock = Mapping[str, Proof]
 
 _KEYS = frozenset(f.name for f in fields(Proof))
@@ -81,7 +73,7 @@ def figures_of(record: Mapping[str, Any]) -> dict[str, Any]:
     """What pages show of a build, from `build.json`: lines, batches, wheel, surface, translation units."""
     wheel = record["wheel"]
     return {
-        "lines": {"before": record["lines"]["code"]["before"], "after": record["lines"]["code"]["after"]},
+        "lines": record["lines"]["code"],
         "batches": {
             batch["id"]: {**batch["files"], "lines": _less(batch["lines"])} for batch in record["batches"]
         },
@@ -120,14 +112,14 @@ def _lines(value: object, indent: str = "") -> str:
     return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
 
 
-def from_bytes(data: bytes, file: str = NAME) -> Mapping[str, Lock]:
+def from_bytes(data: bytes) -> Mapping[str, Lock]:
     """Scope -> its lock; the default scope is always there.
 
     Raises BuildError (M008) when the file is not a lock of this builder.
     """
     if is_older(data):
-        message = f"The lock '{file}' was written by an older builder in another format."
-        raise fail("M008", message, Mark(file), hint="run `lock`: it proves the pins and rewrites the file")
+        message = f"The lock '{NAME}' was written by an older builder in another format."
+        raise fail("M008", message, Mark(NAME), hint="run `lock`: it proves the pins and rewrites the file")
     try:
         document: Any = json.loads(data)
         if document["schema_version"] != SCHEMA_VERSION:
@@ -139,7 +131,7 @@ def from_bytes(data: bytes, file: str = NAME) -> Mapping[str, Lock]:
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         hint = "restore it from version control, or delete it and prove the pins again"
-        raise fail("M008", f"The lock '{file}' cannot be read ({error}).", Mark(file), hint=hint) from error
+        raise fail("M008", f"The lock '{NAME}' cannot be read ({error}).", Mark(NAME), hint=hint) from error
 
 
 def is_older(data: bytes) -> bool:
@@ -162,40 +154,30 @@ def _proof(entry: Mapping[str, Any]) -> Proof:
     return proof
 
 
-def compare(lock: Lock, pin: str, now: Proof, *, without: Sequence[str] = (), file: str = NAME) -> Comparison:
-    """Compare a build with the proof of its pin: a G012 for each digest that differs, and for each batch
-    whose patterns matched something else.
+def drift(lock: Lock, pin: str, now: Proof, without: Sequence[str] = ()) -> str | None:
+    """Return why a build has nothing to reproduce, in a sentence; None when it reproduces its proof.
 
-    An unlocked pin, a manifest other than the locked one, and batches that are switched off are drift:
-    nothing had to be reproduced, and the message says so.
+    That is so for an unlocked pin, a manifest other than the locked one, and batches that are switched off.
+    Raises BuildError: a G012 for each digest that differs, and for each batch whose patterns matched
+    something else.
     """
     locked = lock.get(pin)
     if locked is None:
-        return Comparison(drift=f"'{pin}' is not in {file}: nothing to compare with.")
+        return f"'{pin}' is not in {NAME}: nothing to compare with."
     if without:
-        return Comparison(drift=f"'{pin}' is locked with all batches, and {', '.join(without)} is off.")
+        return f"'{pin}' is locked with all batches, and {', '.join(without)} is off."
+    differences = list(_differences(locked, now))
     if locked.manifest != now.manifest:
-        moved = [words for words, _, _ in _differences(locked, now)]
-        what = f"{', '.join(moved)} moved" if moved else "the output is the same"
-        return Comparison(drift=f"'{pin}' was locked with another manifest: {what}.")
+        moved = ", ".join(words for words, _, _ in differences)
+        what = f"{moved} moved" if moved else "the output is the same"
+        return f"'{pin}' was locked with another manifest: {what}."
     hint, message = _tools(locked, now), f"'{pin}' is locked, and {{}} came out as {{}}, not {{}}."
-    return Comparison(
-        tuple(
-            Problem("G012", message.format(words, new, old), Mark(file), hint=hint)
-            for words, old, new in _differences(locked, now)
+    if differences:
+        raise BuildError(
+            Problem("G012", message.format(words, new, old), Mark(NAME), hint=hint)
+            for words, old, new in differences
         )
-    )
-
-
-def require(comparison: Comparison) -> None:
-    """Raise BuildError when a locked pin did not reproduce."""
-    if comparison.problems:
-        raise BuildError(comparison.problems)
-
-
-def update(lock: Lock, pin: str, proof: Proof) -> Lock:
-    """The lock with this pin proven; the other pins stay as they are."""
-    return {**lock, pin: proof}
+    return None
 
 
 def _differences(locked: Proof, now: Proof) -> Iterator[tuple[str, str, str]]:
@@ -218,6 +200,7 @@ def _show(value: object) -> str:
 
 
 def _tools(locked: Proof, now: Proof) -> str | None:
+    """A hint at tools of other versions, None where all are the same."""
     pairs = {
         name: (locked.tools.get(name, "none"), now.tools.get(name, "none"))
         for name in sorted(locked.tools.keys() | now.tools.keys())

@@ -24,7 +24,7 @@ def removed_md(
     `lost`: what users select by name and each batch removes, as titles with names (`lost_names`).
     """
     every = batch_figures(rows, list(whys))
-    figures = [f for f in every if f.files_removed or f.files_edited or f.files_added or f.id in lost]
+    figures = [f for f in every if any(f.files.values()) or f.id in lost]
     counts = verdict_counts(rows)
     code = lines[CODE]
     share = f" ({100 * code['after'] / code['before']:.1f}% stay)" if code["before"] else ""
@@ -46,11 +46,7 @@ def removed_md(
         _table(
             ("batch", "files removed", "edited", "added", "lines removed", "edited away", "added"),
             [
-                (
-                    f"[{f.id}](#{_anchor(f.id)})",
-                    *map(_n, (f.files_removed, f.files_edited, f.files_added)),
-                    *map(_n, (f.lines_removed, f.lines_edited_away, f.lines_added)),
-                )
+                (f"[{f.id}](#{_anchor(f.id)})", *map(_n, (*f.files.values(), *f.lines.values())))
                 for f in figures
             ],
         ),
@@ -65,11 +61,11 @@ def removed_md(
 def _section(
     figures: BatchFigures, why: str, rows: Sequence[Row], lost: Sequence[tuple[str, Sequence[str]]]
 ) -> str:
-    removed_lines = {k: v for k, v in figures.removed_by_extension.items() if v and k not in (CODE, TEXT)}
+    removed_lines = {k: v for k, v in figures.by_extension.items() if v and k not in (CODE, TEXT)}
     out = [f"## {figures.id}\n"]
     if why:
         out.append(why.strip() + "\n")
-    other = figures.removed_by_extension.get(TEXT, 0) - sum(removed_lines.values())
+    other = figures.by_extension.get(TEXT, 0) - sum(removed_lines.values())
     counts = [f"{_n(v)} {k}" for k, v in removed_lines.items()]
     counts += [f"{_n(other)} of other text"] if other else []
     if counts:

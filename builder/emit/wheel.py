@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
+import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from builder.emit.archive import EPOCH, Member, pack
+from builder.emit.archive import deflate, join
 from builder.emit.members import read_pyproject, wheel_members
 from builder.emit.metadata import (
     PURE,
@@ -49,45 +52,20 @@ def build_wheel(
     project: Project,
     sboms: Mapping[str, bytes] | None = None,
     about: About | None = None,
-    epoch: int = EPOCH,
-    workers: int = 2,
 ) -> Wheel:
-    """The wheel of the tree's Python project.
+    """The wheel of the tree's Python project: its files by path, then dist-info with RECORD at the end.
 
     `version` is the distribution's (see `distribution_version`), `commit` upstream's; `sboms` are files
-    for dist-info/sboms (PEP 770); `about` is what the wheel says of itself, by default what upstream says;
-    `epoch` dates the members (seconds since 1970).
+    for dist-info/sboms (PEP 770); `about` is what the wheel says of itself, by default what upstream says.
     Raises BuildError (G008) when pyproject.toml cannot be followed.
     """
-    members, stem, tags = wheel_contents(snapshot, version, commit, project=project, sboms=sboms, about=about)
-    data = pack(members, epoch, workers)
-    return Wheel(
-        name=f"{stem}-{_compressed(tags)}.whl",
-        data=data,
-        sha256=hashlib.sha256(data).hexdigest(),
-        content_sha256=content_digest(members),
-        files=len(members),
-    )
-
-
-def wheel_contents(
-    snapshot: Snapshot,
-    version: str,
-    commit: str | None,
-    *,
-    project: Project,
-    sboms: Mapping[str, bytes] | None = None,
-    about: About | None = None,
-) -> tuple[dict[str, Member], str, list[str]]:
-    """Members of the wheel in archive order (dist-info last, RECORD at the end), `name-version`, and tags."""
     pyproject = read_pyproject(snapshot, project)
     files = {
-        path: Member(snapshot[source], snapshot.tree[source].mode == EXECUTABLE)
+        path: (snapshot[source], snapshot.tree[source].mode == EXECUTABLE)
         for path, source in wheel_members(snapshot, project).items()
     }
-    generated = version_file(pyproject)
-    if generated:
-        files[generated] = Member(version_module(version, commit))
+    if generated := version_file(pyproject):
+        files[generated] = (version_module(version, commit), False)
     name = re.sub(r"[-_.]+", "_", str(pyproject.get("project", {}).get("name", "unknown"))).lower()
     stem = f"{name}-{version.replace('-', '_')}"
     info = f"{stem}.dist-info"
@@ -101,10 +79,20 @@ def wheel_contents(
     }
     if points := entry_points(pyproject):
         own[f"{info}/entry_points.txt"] = points
-    members = dict(sorted(files.items()))
-    members |= {path: Member(text) for path, text in sorted(own.items())}
-    members[f"{info}/RECORD"] = Member(record(members, f"{info}/RECORD"))
-    return members, stem, tags
+    rows = [(path, *files[path]) for path in sorted(files)] + [
+        (path, own[path], False) for path in sorted(own)
+    ]
+    # zlib releases the GIL, so threads are enough
+    with ThreadPoolExecutor(2) as pool:
+        members = with_record(list(pool.map(lambda row: deflate(*row), rows)), info)
+    data = b"".join(join(members))
+    return Wheel(
+        name=f"{stem}-{_compressed(tags)}.whl",
+        data=data,
+        sha256=hashlib.sha256(data).hexdigest(),
+        content_sha256=content_digest(members),
+        files=len(members),
+    )
 
 
 def _tags(files: Iterable[str], pyproject: Mapping[str, Any], project: Project) -> list[str]:
@@ -129,21 +117,20 @@ def _compressed(tags: Iterable[str]) -> str:
     return "-".join(".".join(sorted(set(part))) for part in zip(*(t.split("-") for t in tags), strict=True))
 
 
-def record(members: Mapping[str, Member | Packed], own: str) -> bytes:
-    """RECORD: path, sha256 and size of every member in this order, and of itself only the path."""
-    import csv
-    import io
-
+def with_record(members: Sequence[Packed], info: str) -> list[Packed]:
+    """The members, and behind them RECORD of the dist-info folder `info`: path, sha256 and size of each in
+    this order, and of itself only the path."""
+    own = f"{info}/RECORD"
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    for path, member in members.items():
+    for member in members:
         digest = base64.urlsafe_b64encode(member.sha256).rstrip(b"=")
-        table.writerow((path, f"sha256={digest.decode()}", member.size))
+        table.writerow((member.path, f"sha256={digest.decode()}", member.size))
     table.writerow((own, "", ""))
-    return out.getvalue().encode()
+    return [*members, deflate(own, out.getvalue().encode())]
 
 
-def content_digest(members: Mapping[str, Member | Packed]) -> str:
+def content_digest(members: Iterable[Packed]) -> str:
     """sha256 over a sorted line per member: path, mode (octal), sha256. Independent of compression."""
-    lines = sorted(f"{path}\t{one.mode:o}\t{one.sha256.hex()}\n" for path, one in members.items())
+    lines = sorted(f"{one.path}\t{one.mode:o}\t{one.sha256.hex()}\n" for one in members)
     return hashlib.sha256("".join(lines).encode()).hexdigest()

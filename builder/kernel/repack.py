@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from builder.adapter import GENERATOR
-from builder.emit.archive import Member as Text
 from builder.emit.archive import deflate, join
-from builder.emit.wheel import content_digest, record
+from builder.emit.wheel import content_digest, with_record
 from builder.errors import BuildError, fail
 from builder.kernel import modules, names
 from builder.kernel.plan import Plan, Source, plan
@@ -91,18 +90,17 @@ def repack(
     texts = _about(wheel, new, decided, origin, removed)
     rows = [
         *(replace(m, path=_moved(p, wheel.stem, stem)) for p, m in kept.items() if p not in texts),
-        *(deflate(_moved(p, wheel.stem, stem), Text(t, _executable(wheel, p))) for p, t in texts.items()),
+        *(deflate(_moved(p, wheel.stem, stem), t, _executable(wheel, p)) for p, t in texts.items()),
     ]
     info = f"{stem}.dist-info"
     rows.sort(key=lambda row: (row.path.startswith(f"{info}/"), row.path))
-    table = record({row.path: row for row in rows}, f"{info}/RECORD")
-    rows.append(deflate(f"{info}/RECORD", Text(table)))
+    rows = with_record(rows, info)
     return Repacked(
         name=str(new),
         origin=origin,
         plan=decided,
         packed=tuple(rows),
-        content_sha256=content_digest({row.path: row for row in rows}),
+        content_sha256=content_digest(rows),
         removed=removed,
         unpacked=(sum(m.size for m in wheel.members.values()), sum(row.size for row in rows)),
         files=(len(wheel.members), len(rows)),

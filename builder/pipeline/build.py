@@ -161,7 +161,7 @@ def about_wheel(
 ) -> About:
     """Return what the wheel says about itself: its scope, its trees, and the features that it leaves out."""
     cut = outcome.cut
-    did_something = {f.id for f in outcome.figures.batches if f.files_removed or f.files_edited}
+    did_something = {f.id for f in outcome.figures.batches if f.files["removed"] or f.files["edited"]}
     return About(
         name=manifest.name,
         repository=manifest.upstream.repository,

@@ -23,9 +23,7 @@ def confirm(
 
     Raises BuildError: G012 if a locked pin did not reproduce, M008 for a lock that cannot be read.
     """
-    found = lock.compare(known(root, scope), pin, proof, without=without)
-    lock.require(found)
-    return found.drift
+    return lock.drift(known(root, scope), pin, proof, without)
 
 
 def record(
@@ -54,7 +52,7 @@ def record(
     if cut is not None:
         earlier = locks.get(scope, {}).get(pin)
         proof = replace(proof, record=records.write(root, pin, cut, earlier.record if earlier else ""))
-    text = lock.to_bytes({**locks, scope: lock.update(locks.get(scope, {}), pin, proof)})
+    text = lock.to_bytes({**locks, scope: {**locks.get(scope, {}), pin: proof}})
     write_whole(path, text)
     more = "; it was of an older version, and holds no other pin now" if anew else ""
     place = f" in the scope {scope}" if scope != DEFAULT_SCOPE else ""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from builder.analysis.projects import projects
-from builder.emit.build_json import batch_record
 from builder.emit.figures import CODE, is_text
 from builder.emit.ledger import Reason, Row
 from builder.errors import CODES
@@ -50,7 +49,7 @@ def report_data(build: Build, context: Context, figures: Figures, manifest: Mani
         "states": STATES,
         "files": files,
         "ways": ways(context, numbers),
-        "batches": [batch_record(one) | _stated(stated.get(one.id)) for one in figures.batches],
+        "batches": [asdict(one) | _stated(stated.get(one.id)) for one in figures.batches],
         "diffs": diffs(context, figures.rows, figures.blocks, tables),
         "definitions": definitions(context, numbers, tables),
         "server": manifest.roots.command_line,

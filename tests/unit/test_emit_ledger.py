@@ -146,11 +146,11 @@ def test_lines_are_counted_alike_on_both_sides() -> None:
 def test_a_batch_is_charged_with_what_its_rows_say() -> None:
     found = {f.id: f for f in figures.batch_figures(sample(), ["tests", "awq"])}
     assert list(found) == ["tests", "awq", "base", "gguf"]
-    assert (found["tests"].files_removed, found["tests"].lines_removed) == (3, 4)
-    assert found["tests"].removed_by_extension["py"] == 3
+    assert (found["tests"].files["removed"], found["tests"].lines["removed"]) == (3, 4)
+    assert found["tests"].by_extension["py"] == 3
     awq = found["awq"]
-    assert (awq.files_edited, awq.lines_edited_away, awq.files_added, awq.lines_added) == (1, 2, 1, 5)
-    assert awq.lines == -3
+    assert awq.files == {"removed": 0, "edited": 1, "added": 1}
+    assert awq.lines == {"removed": 0, "edited_away": 2, "added": 5} and awq.less == -3
 
 
 FILES = st.dictionaries(
@@ -167,7 +167,7 @@ def test_the_batches_add_up_to_the_whole(before: dict, after: dict, batches: lis
     counts = figures.line_counts(left), figures.line_counts(right)
     found = figures.batch_figures(rows(left.tree, right.tree, reasons, *counts))
     total = figures.before_after(*counts)["text"]
-    assert sum(f.lines for f in found) == total["before"] - total["after"]
+    assert sum(f.less for f in found) == total["before"] - total["after"]
 
 
 def test_the_page_of_what_is_removed_is_computed() -> None:

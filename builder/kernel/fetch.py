@@ -8,24 +8,22 @@ from pathlib import Path
 from builder.errors import BuildError, fail
 from builder.upstream import cache, download
 
-PLATFORMS = download.PLATFORMS
-
 
 def fetch(project: str, version: str, machine: str, where: Path, offline: bool) -> Path:
     """The wheel's file in the cache `where`, downloaded unless it is there.
 
     Raises BuildError (K001) when it cannot be had.
     """
-    if found := _cached(where, project, version, machine):
-        return found
+    if wheel := _cached(where, project, version, machine):
+        return wheel
     if offline:
         raise _unavailable(project, version, "it is not in the cache, and no network may be used")
     with cache.writing(where) as folder:
-        if found := _cached(folder, project, version, machine):
-            return found  # another process downloaded it while this one waited
+        if wheel := _cached(folder, project, version, machine):
+            return wheel  # another process downloaded it while this one waited
         with cache.scratch(folder) as temporary:
             try:
-                got = download.wheel(project, version, temporary, PLATFORMS[machine])
+                got = download.wheel(project, version, temporary, download.PLATFORMS[machine])
             except download.PipError as error:
                 raise _unavailable(project, version, error.reason) from None
             target = folder / "kernel" / cache.sha256_of(got) / got.name

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from builder.emit.metadata import distribution_version
 from builder.errors import Mark, fail
 from builder.manifest.model import Kernel
 
@@ -26,12 +25,6 @@ class WheelName:
     def __str__(self) -> str:
         build = [self.build] if self.build else []
         return "-".join((self.distribution, self.version, *build, self.tags)) + ".whl"
-
-    def expanded(self) -> list[str]:
-        """The tags one by one, sorted, as WHEEL lists them."""
-        from packaging.tags import parse_tag
-
-        return sorted(str(tag) for tag in parse_tag(self.tags))
 
 
 def parse(name: str) -> WheelName:
@@ -99,49 +92,37 @@ def fits(name: WheelName, requirement: Requirement) -> None:
     )
 
 
-def renamed(name: WheelName, label: str, architectures: Sequence[str]) -> WheelName:
-    """The name of the repacked wheel: the version with our label, and the architectures if not all stay."""
-    version = distribution_version(name.version, ".".join((label, *architectures)))
-    return WheelName(name.distribution, version, name.build, name.tags)
-
-
 def with_version(metadata: bytes, version: str) -> bytes:
     """METADATA with another version and nothing else changed. Raises BuildError (K002) without one."""
-    head, blank, body = _parted(metadata)
-    lines = head.splitlines(keepends=True)
-    places = [n for n, line in enumerate(lines) if line.lower().startswith(b"version:")]
-    if len(places) != 1:
-        raise fail("K002", f"METADATA of the wheel has {len(places)} versions.")
-    end = lines[places[0]][len(lines[places[0]].rstrip(b"\r\n")) :]
-    lines[places[0]] = b"Version: " + version.encode() + end
-    return b"".join(lines) + blank + body
+    head, body = _parted(metadata)
+    changed, number = re.subn(rb"(?im)^version:[^\r\n]*", b"Version: " + version.encode(), head)
+    if number != 1:
+        raise fail("K002", f"METADATA of the wheel has {number} versions.")
+    return changed + body
 
 
 def field(metadata: bytes, name: str) -> str:
-    """A field of METADATA or WHEEL by its name; empty when there is none."""
-    for line in _parted(metadata)[0].splitlines():
-        key, _, value = line.partition(b":")
-        if key.strip().lower() == name.lower().encode():
-            return value.strip().decode("utf-8", "replace")
-    return ""
+    """A field of METADATA by its name; empty when there is none."""
+    value = re.search(rf"(?im)^{name}[ \t]*:(.*)".encode(), _parted(metadata)[0])
+    return value[1].strip().decode("utf-8", "replace") if value else ""
 
 
-def with_tags(wheel: bytes, tags: Iterable[str]) -> bytes:
+def with_tags(wheel: bytes, tags: str) -> bytes:
     """WHEEL with the tags of the file name: a wheel that was renamed lists others."""
-    head, blank, body = _parted(wheel)
-    lines = [line for line in head.splitlines(keepends=True) if not line.lower().startswith(b"tag:")]
-    wanted = [b"Tag: " + tag.encode() + b"\n" for tag in tags]
-    old = [line for line in head.splitlines(keepends=True) if line.lower().startswith(b"tag:")]
-    if sorted(line.split(b":", 1)[1].strip() for line in old) == sorted(t[5:].strip() for t in wanted):
+    from packaging.tags import parse_tag
+
+    head, body = _parted(wheel)
+    wanted = sorted(str(tag).encode() for tag in parse_tag(tags))
+    if sorted(re.findall(rb"(?im)^tag:[ \t]*(.*?)[ \t]*\r?$", head)) == wanted:
         return wheel
-    at = next((n for n, line in enumerate(lines) if line.lower().startswith(b"build:")), len(lines))
-    return b"".join((*lines[:at], *wanted, *lines[at:])) + blank + body
+    others = re.sub(rb"(?im)^tag:.*\n?", b"", head)
+    build = re.search(rb"(?im)^build:", others)
+    at = build.start() if build else len(others)
+    return others[:at] + b"".join(b"Tag: " + tag + b"\n" for tag in wanted) + others[at:] + body
 
 
-def _parted(text: bytes) -> tuple[bytes, bytes, bytes]:
-    """The header, the blank line that ends it, and what follows."""
-    for blank in (b"\n\n", b"\r\n\r\n"):
-        if blank in text:
-            at = text.index(blank) + len(blank) // 2
-            return text[:at], blank[: len(blank) // 2], text[at + len(blank) // 2 :]
-    return text, b"", b""
+def _parted(text: bytes) -> tuple[bytes, bytes]:
+    """The header, and what follows, which begins with the blank line that ends it."""
+    blank = re.search(rb"\n(?=\r?\n)", text)
+    at = blank.end() if blank else len(text)
+    return text[:at], text[at:]

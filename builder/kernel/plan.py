@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.errors import BuildError, Mark, Problem
-from builder.manifest.model import Kernel, WheelRule
+from builder.manifest.model import Kernel
 from builder.manifest.spans import beyond
 from builder.select.patterns import matches
 from builder.spelling import nearest
@@ -31,22 +31,13 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
-    """A removed member: the reason, and the batch, pattern or architecture behind it."""
-
-    path: str
-    why: str
-    by: str
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
-    """`changed`: members with new content, new ones included. `architectures`: those that stay, sorted,
-    or none if that is all of the wheel's."""
+    """`removed`: path, why, and by which batch, pattern or architecture, sorted by path. `changed`: members
+    with new content, new ones included. `architectures`: those that stay, sorted, or none if all do."""
 
-    removed: tuple[Removed, ...]
+    removed: Sequence[Mapping[str, str]]
     changed: Mapping[str, bytes]
-    architectures: tuple[str, ...]
+    architectures: Sequence[str]
 
 
 def plan(wheel: Archive, kernel: Kernel, sources: Mapping[str, Source], only: Sequence[str] = ()) -> Plan:
@@ -56,22 +47,24 @@ def plan(wheel: Archive, kernel: Kernel, sources: Mapping[str, Source], only: Se
     (K004) and every file that the output changed from something else than the wheel has (K005).
     """
     payload = [path for path in wheel.members if not path.startswith(f"{wheel.info}/")]
-    removed: dict[str, Removed] = {}
+    removed: dict[str, Mapping[str, str]] = {}
     problems: list[Problem] = []
     for rule in kernel.remove:
         paths = [path for path in payload if matches(rule.pattern, path)]
         if not paths and rule.optional is None:
-            problems.append(_unmatched(rule, payload))
+            hint = nearest(rule.pattern, payload) or "say by `since` or `until` which versions have it"
+            message = f"The pattern `{rule.pattern}` matches no member of the wheel."
+            problems.append(Problem("K004", message, rule.mark, hint=hint))
         if paths and rule.span.beyond:
             problems.append(beyond(rule))
         for path in paths:
-            removed.setdefault(path, Removed(path, rule.why, rule.batch or rule.pattern))
+            removed.setdefault(path, {"path": path, "why": rule.why, "by": rule.batch or rule.pattern})
     staying, wrong = _architectures(payload, kernel, only)
     problems += wrong
     for path in payload:
         name = architecture(path)
         if name is not None and name not in staying:
-            removed.setdefault(path, Removed(path, f"{name} is not kept", name))
+            removed.setdefault(path, {"path": path, "why": f"{name} is not kept", "by": name})
     changed: dict[str, bytes] = {}
     tops = {path.partition("/")[0] for path in payload}
     for path, source in sorted(sources.items()):
@@ -80,7 +73,7 @@ def plan(wheel: Archive, kernel: Kernel, sources: Mapping[str, Source], only: Se
         member = wheel.members.get(path)
         if source.output is None:
             if member is not None:
-                removed.setdefault(path, Removed(path, source.why, source.by))
+                removed.setdefault(path, {"path": path, "why": source.why, "by": source.by})
         elif path in removed or source.output == source.upstream:
             continue
         elif member is None:
@@ -96,9 +89,7 @@ def plan(wheel: Archive, kernel: Kernel, sources: Mapping[str, Source], only: Se
     if problems:
         raise BuildError(problems)
     complete = {a for p in payload if (a := architecture(p))} == set(staying)
-    return Plan(
-        tuple(removed[path] for path in sorted(removed)), changed, () if complete else tuple(sorted(staying))
-    )
+    return Plan([removed[path] for path in sorted(removed)], changed, [] if complete else sorted(staying))
 
 
 def architecture(path: str) -> str | None:
@@ -134,10 +125,3 @@ def _architectures(
 
 def _has(names: Iterable[str]) -> str:
     return f"there is {', '.join(sorted(names))}" if names else "there is none"
-
-
-def _unmatched(rule: WheelRule, payload: Sequence[str]) -> Problem:
-    hint = nearest(rule.pattern, payload) or "say by `since` or `until` which versions have it"
-    return Problem(
-        "K004", f"The pattern `{rule.pattern}` matches no member of the wheel.", rule.mark, hint=hint
-    )

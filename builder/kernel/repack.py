@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from builder.adapter import GENERATOR
-from builder.emit.archive import deflate, join
+from builder.emit.archive import deflate
+from builder.emit.metadata import distribution_version
 from builder.emit.wheel import content_digest, with_record
 from builder.errors import BuildError, fail
 from builder.kernel import modules, names
@@ -34,32 +35,12 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Repacked:
-    """A new wheel that is not written yet. Sizes are in bytes."""
+    """A new wheel that is not written yet. `described`: the summary, but for what only the written file has
+    (its sha256 and size)."""
 
     name: str
-    origin: Origin
-    plan: Plan
-    packed: tuple[Packed, ...]
-    content_sha256: str
-    removed: tuple[Mapping[str, Any], ...]  # path, why, by, and the size packed
-    unpacked: tuple[int, int]  # of all members, before and after
-    files: tuple[int, int]
-
-    def pieces(self) -> Iterator[bytes | memoryview]:
-        """The archive, piece by piece."""
-        return join(self.packed)
-
-    def described(self) -> dict[str, Any]:
-        """The summary, but for what only the written file has (its sha256 and size)."""
-        return {
-            "wheel": {"name": self.name, "content_sha256": self.content_sha256},
-            "from": {"name": self.origin.name, "sha256": self.origin.sha256, "bytes": self.origin.size},
-            "upstream": self.origin.upstream,
-            "members": {"before": self.files[0], "after": self.files[1]},
-            "unpacked_bytes": {"before": self.unpacked[0], "after": self.unpacked[1]},
-            "removed": [dict(row) for row in self.removed],
-            "changed": sorted(self.plan.changed),
-        }
+    packed: Sequence[Packed]
+    described: Mapping[str, Any]
 
 
 def repack(
@@ -77,17 +58,15 @@ def repack(
     name = names.parse(origin.name)
     _same(wheel, name)
     decided = plan(wheel, kernel, sources, only)
-    leaving = {f"{wheel.info}/RECORD", *(item.path for item in decided.removed)}
+    leaving = {f"{wheel.info}/RECORD", *(row["path"] for row in decided.removed)}
     kept = {p: m for p, m in wheel.members.items() if p not in leaving}
     if problems := modules.lost(_code(wheel.members, {}), _code(kept, decided.changed), _tops(wheel)):
         raise BuildError(problems)
-    new = names.renamed(name, origin.label, decided.architectures)
+    # the version names the architectures, unless all of them stay
+    label = ".".join((origin.label, *decided.architectures))
+    new = replace(name, version=distribution_version(name.version, label))
     stem = f"{new.distribution}-{new.version}"
-    removed = tuple(
-        {"path": r.path, "why": r.why, "by": r.by, "packed_bytes": len(wheel.members[r.path].stream)}
-        for r in decided.removed
-    )
-    texts = _about(wheel, new, decided, origin, removed)
+    texts = _about(wheel, new, decided, origin)
     rows = [
         *(replace(m, path=_moved(p, wheel.stem, stem)) for p, m in kept.items() if p not in texts),
         *(deflate(_moved(p, wheel.stem, stem), t, _executable(wheel, p)) for p, t in texts.items()),
@@ -95,32 +74,35 @@ def repack(
     info = f"{stem}.dist-info"
     rows.sort(key=lambda row: (row.path.startswith(f"{info}/"), row.path))
     rows = with_record(rows, info)
-    return Repacked(
-        name=str(new),
-        origin=origin,
-        plan=decided,
-        packed=tuple(rows),
-        content_sha256=content_digest(rows),
-        removed=removed,
-        unpacked=(sum(m.size for m in wheel.members.values()), sum(row.size for row in rows)),
-        files=(len(wheel.members), len(rows)),
-    )
+    described = {
+        "wheel": {"name": str(new), "content_sha256": content_digest(rows)},
+        "from": {"name": origin.name, "sha256": origin.sha256, "bytes": origin.size},
+        "upstream": origin.upstream,
+        "members": {"before": len(wheel.members), "after": len(rows)},
+        "unpacked_bytes": {
+            "before": sum(m.size for m in wheel.members.values()),
+            "after": sum(row.size for row in rows),
+        },
+        "removed": [
+            {**row, "packed_bytes": len(wheel.members[row["path"]].stream)} for row in decided.removed
+        ],
+        "changed": sorted(decided.changed),
+    }
+    return Repacked(str(new), rows, described)
 
 
-def _about(
-    wheel: Archive, new: names.WheelName, decided: Plan, origin: Origin, removed: Sequence[Mapping[str, Any]]
-) -> dict[str, bytes]:
+def _about(wheel: Archive, new: names.WheelName, decided: Plan, origin: Origin) -> dict[str, bytes]:
     """Members with new content under their old names; RECORD is not among them."""
     texts = dict(decided.changed)
     metadata, about = f"{wheel.info}/METADATA", f"{wheel.info}/WHEEL"
     texts[metadata] = names.with_version(wheel.members[metadata].data(), new.version)
-    texts[about] = names.with_tags(wheel.members[about].data(), new.expanded())
+    texts[about] = names.with_tags(wheel.members[about].data(), new.tags)
     notice = {
         "schema_version": SCHEMA_VERSION,
         "what": f"{origin.name}, changed by {GENERATOR}",
         "from": {"name": origin.name, "sha256": origin.sha256},
         "upstream": origin.upstream,
-        "removed": [{key: row[key] for key in ("path", "why")} for row in removed],
+        "removed": [{key: row[key] for key in ("path", "why")} for row in decided.removed],
         "changed": sorted(decided.changed),
     }
     texts[f"{wheel.info}/{NOTICE}"] = (json.dumps(notice, indent=1, ensure_ascii=False) + "\n").encode()

@@ -6,10 +6,10 @@ import hashlib
 import mmap
 import os
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from builder.adapter import PROGRAM
+from builder.emit.archive import join
 from builder.errors import fail
 from builder.kernel.repack import Repacked
 
@@ -37,28 +37,21 @@ def write(folder: Path, wheel: Repacked) -> tuple[Path, str, int]:
 
     Returns path, sha256 and size in bytes. Raises BuildError (E002).
     """
-    part: str | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(prefix=f".{PROGRAM}.", dir=folder)
-        hashed, size = hashlib.sha256(), 0
-        with os.fdopen(handle, "wb") as file:
-            for piece in wheel.pieces():
-                file.write(piece)
-                hashed.update(piece)
-                size += len(piece)
-            file.flush()
-            os.fchmod(file.fileno(), 0o644)
-            os.fsync(file.fileno())
-        target = folder / wheel.name
-        os.replace(part, target)
-        part = None
-        return target, hashed.hexdigest(), size
+        with tempfile.TemporaryDirectory(prefix=f".{PROGRAM}.", dir=folder) as scratch:
+            part, hashed = Path(scratch, wheel.name), hashlib.sha256()
+            with part.open("wb") as file:
+                for piece in join(wheel.packed):
+                    file.write(piece)
+                    hashed.update(piece)
+                file.flush()
+                os.fchmod(file.fileno(), 0o644)
+                os.fsync(file.fileno())
+                size = file.tell()
+            os.replace(part, folder / wheel.name)
+            return folder / wheel.name, hashed.hexdigest(), size
     except OSError as error:
         raise fail("E002", f"'{folder}' cannot be written: {error.strerror or error}.") from None
     except ValueError as error:
         raise fail("K002", f"The repacked wheel would hold {error}.") from None
-    finally:
-        if part is not None:
-            with suppress(OSError):
-                os.unlink(part)

@@ -11,7 +11,6 @@ from builder.memo import recall_while
 from builder.surface.model import Item, Key, Place, Surface
 from builder.surface.recognise import gathered_flags, recognise
 from builder.surface.scan import sights
-from builder.surface.scripts import scripts
 from builder.surface.values import Reader, Sources
 from builder.tree import Snapshot
 
@@ -21,56 +20,67 @@ def surface(snapshot: Snapshot, packages: Mapping[str, str]) -> Surface:
     sources = Sources(snapshot, packages)
     items: dict[Key, list[Item]] = {}
     for path in python_paths(snapshot):
-        for item in _recalled(sources, path):
+        for item in _of_file(sources, path):
             items.setdefault(item.key, []).append(item)
-    for item in scripts(snapshot):
-        items.setdefault(item.key, []).append(item)
+    for path in snapshot:
+        if path.rpartition("/")[2] == "pyproject.toml" and b"scripts" in snapshot[path]:
+            for item in _scripts(path, snapshot[path].decode("utf-8", "surrogateescape")):
+                items.setdefault(item.key, []).append(item)
     return {key: _merged(items[key]) for key in sorted(_settled(items))}
 
 
-def _settled(items: Mapping[Key, list[Item]]) -> Iterator[Key]:
-    """All keys but those of flags that belong to the parser of another module, which gathers them."""
-    gathered = {
-        (key.name, place)
-        for key, found in items.items()
-        if key.kind == "flag"
-        for item in found
-        for place in item.places
-        if place.module and place.module != key.group
-    }
-    for key, found in items.items():
-        places = [place for item in found for place in item.places]
-        elsewhere = all(place.module == key.group and (key.name, place) in gathered for place in places)
-        if key.kind != "flag" or not elsewhere:
-            yield key
-
-
-def _recalled(sources: Sources, path: str) -> tuple[Item, ...]:
+def _of_file(sources: Sources, path: str) -> tuple[Item, ...]:
     """The items of one file. They rest on the files that were asked for to follow its names."""
+
+    def read() -> Iterator[Item]:
+        file = sources.part(path)
+        if file is not None:
+            module = module_of(path, sources.packages) or ""
+            for sight in sights(file):
+                yield from recognise(sight, Reader(sources, path, module, file, sight.around.function))
+            yield from gathered_flags(Reader(sources, path, module, file))
 
     def make() -> tuple[Mapping[str, str | None], tuple[Item, ...]]:
         asked = sources.watch()
-        items = tuple(_file(sources, path))
-        return asked, items
+        return asked, tuple(read())
 
     given = (path, sources.blob(path), sources.packages)
     return recall_while("surface of a file", given, sources.blob, make)
 
 
-def _file(sources: Sources, path: str) -> Iterator[Item]:
-    file = sources.part(path)
-    if file is None:
+def _scripts(path: str, text: str) -> Iterator[Item]:
+    """The console scripts of a pyproject.toml; a file that is not TOML has none."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        project = tomlkit.parse(text).unwrap().get("project", {})
+    except TOMLKitError:
         return
-    module = module_of(path, sources.packages) or ""
-    for sight in sights(file):
-        yield from recognise(sight, Reader(sources, path, module, file, sight.around.function))
-    yield from gathered_flags(Reader(sources, path, module, file))
+    for kind in ("scripts", "gui-scripts"):
+        for name, target in sorted(project.get(kind, {}).items()):
+            lines = enumerate(text.splitlines(), 1)
+            line = next((n for n, line in lines if line.strip().strip('"').startswith(name)), 0)
+            yield Item(Key("script", path, name), (Place(path, line),), {"target": str(target)})
+
+
+def _settled(items: Mapping[Key, list[Item]]) -> Iterator[Key]:
+    """All keys but those of flags that belong to the parser of another module, which gathers them."""
+    flags = {key: [p for i in items[key] for p in i.places] for key in items if key.kind == "flag"}
+    gathered = {
+        (key.name, place)
+        for key, places in flags.items()
+        for place in places
+        if place.module and place.module != key.group
+    }
+    for key in items:
+        places = flags.get(key)
+        if places is None or not all(p.module == key.group and (key.name, p) in gathered for p in places):
+            yield key
 
 
 def _merged(items: list[Item]) -> Item:
     """Merges the statements of one item: all places, and the details of the first that has any."""
-    places: list[Place] = []
-    for item in items:
-        places += [p for p in item.places if p not in places]
+    places = dict.fromkeys(place for item in items for place in item.places)
     telling = max(items, key=lambda i: ("type" in i.details, -items.index(i)))
     return replace(telling, places=tuple(places))

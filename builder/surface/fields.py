@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import replace
 
 from builder.source.fields import last_name
-from builder.surface.model import Expression, Value, destination
-from builder.surface.scan import Sight
+from builder.surface.model import Expression, Item, Key, Value, destination
+from builder.surface.scan import Sight, place
 from builder.surface.values import Reader
 
 #: `typing.Annotated`, and the name by which it is imported where every line of a class has it.
@@ -21,34 +22,26 @@ _DETAILS = {
 }  # fmt: skip
 
 
-class Option(NamedTuple):
-    """What a field declares. `origins`: detail -> the names that it is read from."""
+def field_flags(sight: Sight, reader: Reader, parser: str = "") -> Iterator[Item]:
+    """The flag that a field of a class declares: `name: Annotated[int, Arg(choices=...)] = 1`.
 
-    field: str
-    flag: str
-    details: dict[str, Value]
-    origins: dict[str, tuple[str, ...]]
-
-
-def field_option(sight: Sight, reader: Reader) -> Option | None:
-    """The option that an annotated field declares.
-
-    None for any other statement, and for a field that says of itself that it is no option (`no_cli`).
+    It is one of the module `parser`, by default of the field's own. A field that says of itself that it is no
+    option (`no_cli`) declares none.
     """
     field = sight.node
     if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
-        return None
+        return
     if sight.around.owner is None or (parts := _annotated(field.annotation)) is None:
-        return None
+        return
     if not _declares_options(reader):
-        return None  # texts beside a type mean something else there
+        return  # texts beside a type mean something else there
     stated = next((part for part in parts[1:] if _is_help(part) or _is_argument(part)), None)
     if stated is None:
-        return None
+        return
     keywords = {k.arg: k.value for k in stated.keywords if k.arg} if isinstance(stated, ast.Call) else {}
     values = {word: reader.value(keywords[word]) for word in _OF_THE_FLAG if word in keywords}
     if values.get("no_cli") is True:
-        return None
+        return
     name = field.target.id
     spelt = values.get("cli_name")
     flag = spelt if isinstance(spelt, str) else "--" + name.replace("_", "-")
@@ -67,11 +60,14 @@ def field_option(sight: Sight, reader: Reader) -> Option | None:
     if field.value is not None:
         sources["default"] = field.value
     details.update({detail: reader.value(value) for detail, value in sources.items()})
-    return Option(name, flag, details, reader.origins_of(sources))
+    # the field is the statement's own name: what removes it removes the flag
+    inside = replace(sight, around=sight.around._replace(scope=(*sight.around.scope, name)))
+    places = (place(inside, reader.path, reader.name),)
+    yield Item(Key("flag", parser or reader.home, flag), places, details, reader.origins_of(sources))
 
 
 def _declares_options(reader: Reader) -> bool:
-    """Does the file know `Arg`, or does the module that it has its `A` from?"""
+    """Return whether the file knows `Arg`, or the module that it has its `A` from."""
     own = reader.sources.parsed(reader.path)
     return any(
         module is not None and "Arg" in reader.bindings(module.tree) for module in (own, reader.exporter("A"))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from builder.adapter import ENTRY
 from builder.source.fields import dotted_name, last_name
-from builder.surface.fields import field_option
+from builder.surface.fields import field_flags
 from builder.surface.model import Expression, Item, Key, Value
 from builder.surface.scan import Around, Sight, place
 from builder.surface.values import Reader, members_of
@@ -25,10 +25,10 @@ _NOT_REGISTRIES = frozenset(
     ["register_parameter", "register_buffer", "register_fake", "register_forward_hook", "register_hook"]
 )
 
-Found = Iterator[Item]
+Items = Iterator[Item]
 
 
-def recognise(sight: Sight, reader: Reader) -> Found:
+def recognise(sight: Sight, reader: Reader) -> Items:
     """The items of the surface that one sight states."""
     for kind in _RECOGNISERS:
         yield from kind(sight, reader)
@@ -39,14 +39,10 @@ def _item(sight: Sight, reader: Reader, kind: str, group: str, name: str, **deta
     return Item(key, (place(sight, reader.path, reader.name),), details)
 
 
-def _home(reader: Reader) -> str:
-    return reader.name or reader.path
-
-
 # -- flags ------------------------------------------------------------------------------------------
 
 
-def flags(sight: Sight, reader: Reader) -> Found:
+def flags(sight: Sight, reader: Reader) -> Items:
     """`parser.add_argument("--name", "-n", default=..., choices=...)`, positionals too."""
     call = sight.node
     if not isinstance(call, ast.Call) or last_name(call.func) != "add_argument" or not call.args:
@@ -62,53 +58,35 @@ def flags(sight: Sight, reader: Reader) -> Found:
         details["aliases"] = tuple(n for n in literals if n != first)
     stated = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg in _FLAG_DETAILS}
     details.update({detail: reader.value(value) for detail, value in stated.items()})
-    item = _item(sight, reader, "flag", _home(reader), first, **details)
+    item = _item(sight, reader, "flag", reader.home, first, **details)
     yield replace(item, origins=reader.origins_of(stated))
-
-
-def field_flags(sight: Sight, reader: Reader) -> Found:
-    """`name: Annotated[int, Arg(choices=...)] = 1` of a class: a field that is an option."""
-    option = field_option(sight, reader)
-    if option is None:
-        return
-    # the field is the statement's own name: what removes it removes the flag
-    inside = replace(sight, around=sight.around._replace(scope=(*sight.around.scope, option.field)))
-    item = _item(inside, reader, "flag", _home(reader), option.flag, **option.details)
-    yield replace(item, origins=option.origins)
 
 
 #: A list of classes, in a file that has a parser.
 _GATHERED = re.compile(rb"^\w+ = [\[(]\s*[A-Z]\w*,", re.MULTILINE)
 
 
-def gathered_flags(reader: Reader) -> Found:
+def gathered_flags(reader: Reader) -> Items:
     """The flags that the fields of other files' classes declare for the parser of this file, which lists the
     classes: `_SECTIONS = [Model, Memory]`."""
     data = reader.sources.snapshot[reader.path]
     if b"add_argument(" not in data or not _GATHERED.search(data):
         return
     whole = reader.sources.parsed(reader.path)
-    if whole is None:
-        return
-    for stmt in whole.tree.body:
+    for stmt in whole.tree.body if whole is not None else ():
         if isinstance(stmt, ast.Assign) and isinstance(stmt.value, (ast.List, ast.Tuple)):
             for element in stmt.value.elts:
-                found = reader.find(element) if isinstance(element, ast.Name) else None
-                if found is not None and isinstance(found[1], ast.ClassDef) and found[0].path != reader.path:
-                    yield from _of_class(found[1], found[0], _home(reader))
-
-
-def _of_class(cls: ast.ClassDef, reader: Reader, group: str) -> Found:
-    for stmt in cls.body:
-        around = Around(scope=(cls.name,), owner=cls)
-        for item in field_flags(Sight(stmt, around), reader):
-            yield replace(item, key=item.key._replace(group=group))
+                owner, cls = (isinstance(element, ast.Name) and reader.find(element)) or (reader, None)
+                if isinstance(cls, ast.ClassDef) and owner.path != reader.path:
+                    around = Around(scope=(cls.name,), owner=cls)
+                    for field in cls.body:
+                        yield from field_flags(Sight(field, around), owner, reader.home)
 
 
 # -- routes -----------------------------------------------------------------------------------------
 
 
-def routes(sight: Sight, reader: Reader) -> Found:
+def routes(sight: Sight, reader: Reader) -> Items:
     """`@app.get("/x")`, `@app.api_route("/x", methods=[...])`, `app.add_api_route("/x", f)`."""
     call = sight.node
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
@@ -135,7 +113,7 @@ def routes(sight: Sight, reader: Reader) -> Found:
 
 
 def _route(sight: Sight, reader: Reader, method: str, path: str, **details: Value) -> Item:
-    return _item(sight, reader, "route", _home(reader), f"{method.upper()} {path}", **details)
+    return _item(sight, reader, "route", reader.home, f"{method.upper()} {path}", **details)
 
 
 def _methods(verb: str, call: ast.Call, reader: Reader) -> list[str]:
@@ -167,7 +145,7 @@ def _prefix(application: ast.expr, reader: Reader) -> str:
 # -- environment variables --------------------------------------------------------------------------
 
 
-def environment(sight: Sight, reader: Reader) -> Found:
+def environment(sight: Sight, reader: Reader) -> Items:
     """Variables that are declared (`X = EnvBool(False)`) or read, whatever reads them."""
     node = sight.node
     if isinstance(node, ast.Assign):
@@ -191,7 +169,7 @@ def environment(sight: Sight, reader: Reader) -> Found:
         yield _item(sight, reader, "environment", "", value)
 
 
-def _declared(sight: Sight, node: ast.Assign, reader: Reader) -> Found:
+def _declared(sight: Sight, node: ast.Assign, reader: Reader) -> Items:
     call = node.value
     if sight.around.owner is None or not isinstance(call, ast.Call) or len(node.targets) != 1:
         return
@@ -206,20 +184,20 @@ def _declared(sight: Sight, node: ast.Assign, reader: Reader) -> Found:
 # -- registries -------------------------------------------------------------------------------------
 
 
-def models(sight: Sight, reader: Reader) -> Found:
+def models(sight: Sight, reader: Reader) -> Items:
     """`EntryClass = [A, B]` of a model file: the architectures it serves."""
     node = sight.node
     if not isinstance(node, ast.Assign) or sight.around.scope:
         return
     if not any(isinstance(t, ast.Name) and t.id == ENTRY for t in node.targets):
         return
-    package = _home(reader).rpartition(".")[0]
+    package = reader.home.rpartition(".")[0]
     for name in node.value.elts if isinstance(node.value, (ast.List, ast.Tuple)) else [node.value]:
         if isinstance(name, ast.Name):
-            yield _item(sight, reader, "registry", package, name.id, value=f"{_home(reader)}.{name.id}")
+            yield _item(sight, reader, "registry", package, name.id, value=f"{reader.home}.{name.id}")
 
 
-def registered(sight: Sight, reader: Reader) -> Found:
+def registered(sight: Sight, reader: Reader) -> Items:
     """`@register_backend("x")`, `register_backend("x", ...)`, `Factory.register("x", ...)`."""
     call = sight.node
     if not isinstance(call, ast.Call) or not _REGISTER.fullmatch(last_name(call.func)) or not call.args:
@@ -250,12 +228,12 @@ def _where(node: ast.expr, reader: Reader) -> str:
         if isinstance(node, ast.Attribute):
             owner = reader.find(node.value)
             if owner is not None and isinstance(owner[1], ast.ClassDef):
-                return f"{_home(owner[0])}.{owner[1].name}.{target[1].name}"
-        return f"{_home(target[0])}.{target[1].name}"
-    return f"{_home(reader)}.{dotted_name(node) or last_name(node)}"
+                return f"{owner[0].home}.{owner[1].name}.{target[1].name}"
+        return f"{target[0].home}.{target[1].name}"
+    return f"{reader.home}.{dotted_name(node) or last_name(node)}"
 
 
-def tables(sight: Sight, reader: Reader) -> Found:
+def tables(sight: Sight, reader: Reader) -> Items:
     """`NAME = {"key": Class, ...}` of a module or class, and what is added to it at module level."""
     if sight.around.function is not None:
         return
@@ -265,7 +243,7 @@ def tables(sight: Sight, reader: Reader) -> Found:
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
             name = dotted_name(target.value)
             if name.lstrip("_")[:1].isupper() and isinstance(target.slice.value, str) and _chooses(added):
-                group = ".".join([_home(reader), *sight.around.scope, name])
+                group = ".".join([reader.home, *sight.around.scope, name])
                 yield _item(sight, reader, "registry", group, target.slice.value, value=reader.text(added))
             return
         table = dotted_name(target)
@@ -285,7 +263,7 @@ def tables(sight: Sight, reader: Reader) -> Found:
     ]
     if not all(isinstance(k, str) and _chooses(v) for k, v in rows):
         return
-    group = ".".join([_home(reader), *sight.around.scope, table])
+    group = ".".join([reader.home, *sight.around.scope, table])
     for key, value in rows:
         yield _item(Sight(value, sight.around), reader, "registry", group, str(key), value=reader.text(value))
 
@@ -297,20 +275,20 @@ def _chooses(node: ast.expr) -> bool:
     )
 
 
-def enumerations(sight: Sight, reader: Reader) -> Found:
+def enumerations(sight: Sight, reader: Reader) -> Items:
     """Members of an `Enum`: chosen by their value where it is a text, else by their name."""
     node = sight.node
     if not isinstance(node, ast.ClassDef) or not any(
         last_name(b).endswith(("Enum", "Flag")) for b in node.bases
     ):
         return
-    group = ".".join([_home(reader), *sight.around.scope])
+    group = ".".join([reader.home, *sight.around.scope])
     for name, value in members_of(node):
         text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else name
         if not name.startswith("_"):
             yield _item(Sight(value, sight.around), reader, "registry", group, text, member=name)
 
 
-_RECOGNISERS: tuple[Callable[[Sight, Reader], Found], ...] = (
+_RECOGNISERS: tuple[Callable[[Sight, Reader], Items], ...] = (
     flags, field_flags, routes, environment, models, registered, tables, enumerations,
 )  # fmt: skip

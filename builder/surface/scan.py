@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.adapter import ENTRY
+from builder.source.fields import last_name
 from builder.source.parse import Module
 from builder.surface.model import Condition, Place
 
@@ -59,6 +60,7 @@ def telling(data: bytes) -> list[int]:
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_MAY_BE_SURFACE = (ast.Assign, ast.AnnAssign, ast.Call, ast.Subscript, ast.Compare)
 
 
 class Around(NamedTuple):
@@ -130,10 +132,8 @@ def calls(file: Module, name: str) -> Iterator[Sight]:
     word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\s*\(")
     lines = sorted({bisect_right(file.starts, match.start()) for match in word.finditer(file.data)})
     for sight in _Walk(file, lines).suite(file.tree.body, Around()):
-        if isinstance(sight.node, ast.Call) and isinstance(sight.node.func, (ast.Name, ast.Attribute)):
-            called = sight.node.func
-            if (called.id if isinstance(called, ast.Name) else called.attr) == name:
-                yield sight
+        if isinstance(sight.node, ast.Call) and last_name(sight.node.func) == name:
+            yield sight
 
 
 def place(sight: Sight, path: str, module: str) -> Place:
@@ -142,82 +142,62 @@ def place(sight: Sight, path: str, module: str) -> Place:
 
 
 class _Walk:
+    """Finds the sights on some lines of a file."""
+
     def __init__(self, file: Module, lines: Sequence[int]) -> None:
         self.file = file
         self.lines = lines
 
     def touches(self, node: ast.AST) -> bool:
-        first, last = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.decorator_list:
-            first = min(first, node.decorator_list[0].lineno)
+        """Return whether a node has one of the lines; what has no place of its own may."""
+        first = getattr(node, "lineno", None)
+        if first is None:
+            return True
+        if decorators := getattr(node, "decorator_list", None):
+            first = min(first, decorators[0].lineno)
         at = bisect_left(self.lines, first)
-        return at < len(self.lines) and self.lines[at] <= last
-
-    def condition(self, test: ast.expr, holds: bool) -> Condition:
-        return Condition(" ".join(self.file.text(test).split()), holds)
-
-    def suite(self, stmts: Iterable[ast.stmt], around: Around) -> Iterator[Sight]:
-        for stmt in stmts:
-            if self.touches(stmt):
-                yield from self.statement(stmt, around)
-            if isinstance(stmt, ast.If) and stmt.body and isinstance(stmt.body[-1], _EXITS):
-                around = self.under(around, stmt.test, False)
+        return at < len(self.lines) and self.lines[at] <= (node.end_lineno or first)  # type: ignore[attr-defined]
 
     def under(self, around: Around, test: ast.expr, holds: bool) -> Around:
-        return around._replace(conditions=(*around.conditions, self.condition(test, holds)))
+        condition = Condition(" ".join(self.file.text(test).split()), holds)
+        return around._replace(conditions=(*around.conditions, condition))
 
-    def statement(self, stmt: ast.stmt, around: Around) -> Iterator[Sight]:
-        if isinstance(stmt, (ast.If, ast.While)):
-            yield from self.expression(stmt.test, around)
-            yield from self.suite(stmt.body, self.under(around, stmt.test, True))
-            yield from self.suite(stmt.orelse, self.under(around, stmt.test, False))
-            return
-        if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            for decorator in stmt.decorator_list:
-                if self.touches(decorator):
-                    inside = around._replace(scope=(*around.scope, stmt.name))
-                    yield Sight(decorator, inside, stmt)
-            yield from self.definition(stmt, around)
-            return
-        if isinstance(stmt, (ast.Assign, ast.AnnAssign)):
-            yield Sight(stmt, around)
-        for child in ast.iter_child_nodes(stmt):
-            yield from self.child(child, around)
+    def suite(self, nodes: Iterable[ast.AST], around: Around) -> Iterator[Sight]:
+        """The sights in statements that follow each other: behind an `if` that leaves, its test is false."""
+        for node in nodes:
+            yield from self.walk(node, around)
+            if isinstance(node, ast.If) and node.body and isinstance(node.body[-1], _EXITS):
+                around = self.under(around, node.test, False)
 
-    def definition(self, stmt: Function | ast.ClassDef, around: Around) -> Iterator[Sight]:
-        scope = (*around.scope, stmt.name)
-        if isinstance(stmt, ast.ClassDef):
-            yield Sight(stmt, around._replace(scope=scope))
-            yield from self.suite(stmt.body, around._replace(scope=scope, owner=stmt))
-            return
-        yield from self.child(stmt.args, around)
-        yield from self.suite(stmt.body, around._replace(scope=scope, function=stmt, owner=None))
-
-    def child(self, child: ast.AST, around: Around) -> Iterator[Sight]:
-        if isinstance(child, ast.stmt):
-            if self.touches(child):
-                yield from self.statement(child, around)
-        elif isinstance(child, ast.expr):
-            yield from self.expression(child, around)
-        else:  # handlers, cases, arguments, comprehensions
-            for inner in ast.iter_child_nodes(child):
-                yield from self.child(inner, around)
-
-    def expression(self, node: ast.expr, around: Around) -> Iterator[Sight]:
+    def walk(self, node: ast.AST, around: Around) -> Iterator[Sight]:
         if not self.touches(node):
             return
-        if isinstance(node, ast.IfExp):
-            yield from self.expression(node.test, around)
-            yield from self.expression(node.body, self.under(around, node.test, True))
-            yield from self.expression(node.orelse, self.under(around, node.test, False))
-            return
-        if isinstance(node, ast.BoolOp):
-            holds = isinstance(node.op, ast.And)
-            for value in node.values:
-                yield from self.expression(value, around)
-                around = self.under(around, value, holds)
-            return
-        if isinstance(node, (ast.Call, ast.Subscript, ast.Compare)):
-            yield Sight(node, around)
-        for child in ast.iter_child_nodes(node):
-            yield from self.child(child, around)
+        match node:
+            case ast.If() | ast.While() | ast.IfExp():
+                yield from self.walk(node.test, around)
+                for branch, holds in ((node.body, True), (node.orelse, False)):
+                    nodes = branch if isinstance(branch, list) else [branch]
+                    yield from self.suite(nodes, self.under(around, node.test, holds))
+            case ast.BoolOp():
+                for value in node.values:
+                    yield from self.walk(value, around)
+                    around = self.under(around, value, isinstance(node.op, ast.And))
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield from self.definition(node, around)
+            case _:
+                if isinstance(node, _MAY_BE_SURFACE):
+                    yield Sight(node, around)
+                for child in ast.iter_child_nodes(node):
+                    yield from self.walk(child, around)
+
+    def definition(self, node: Function | ast.ClassDef, around: Around) -> Iterator[Sight]:
+        inside = around._replace(scope=(*around.scope, node.name))
+        for decorator in node.decorator_list:
+            if self.touches(decorator):
+                yield Sight(decorator, inside, node)
+        if isinstance(node, ast.ClassDef):
+            yield Sight(node, inside)
+            yield from self.suite(node.body, inside._replace(owner=node))
+        else:
+            yield from self.walk(node.args, around)
+            yield from self.suite(node.body, inside._replace(function=node, owner=None))

@@ -62,13 +62,13 @@ class Sources:
         # otherwise it is most of the file, or does not parse alone
         return alone or self.parsed(path)
 
-    def module(self, name: str) -> tuple[str, Module] | None:
-        """Path and content of a module of the packages."""
+    def module(self, name: str) -> tuple[str, str, Module] | None:
+        """Path, name and content of a module of the packages."""
         for path in reversed(path_of(name, self.packages) or ()):
             self._asked[path] = self.blob(path)
             if path in self.snapshot:
                 file = self.parsed(path)
-                return (path, file) if file is not None else None
+                return (path, name, file) if file is not None else None
         return None
 
 
@@ -94,6 +94,11 @@ class Reader:
         self.name = module
         self.file = file  # may be a part of what is at the path
         self.function = function
+
+    @property
+    def home(self) -> str:
+        """The name of the module; for a file outside the packages its path."""
+        return self.name or self.path
 
     def bindings(self, scope: ast.AST) -> Bindings:
         """What the statements of a module, class or function bind, read once."""
@@ -164,17 +169,14 @@ class Reader:
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 inner = self.value(part.value, depth + 1)
-                # a parameter is shown by its name: `--{prefix}port`
-                parts.append(inner if isinstance(inner, str) else f"{{{self._placeholder(part)}}}")
+                # a parameter is shown by its name: `--{prefix}port`; others by none, since before Python 3.12
+                # the parts of an f-string have no positions of their own
+                name = part.value.id if isinstance(part.value, ast.Name) else "..."
+                parts.append(inner if isinstance(inner, str) else f"{{{name}}}")
             else:
                 assert isinstance(part, ast.Constant)
                 parts.append(str(part.value))
         return "".join(parts)
-
-    @staticmethod
-    def _placeholder(part: ast.FormattedValue) -> str:
-        # before Python 3.12 the parts of an f-string have no positions of their own
-        return part.value.id if isinstance(part.value, ast.Name) else "..."
 
     def _members(self, nodes: list[ast.expr], depth: int) -> Value:
         values: list[Value] = []
@@ -219,10 +221,12 @@ class Reader:
         part = node.elt.attr if isinstance(node.elt, ast.Attribute) else ""
         if bound is None or not isinstance(bound[1], ast.ClassDef) or len(node.generators) > 1:
             raise _Unknown
-        if part not in ("name", "value"):
-            raise _Unknown
-        members = members_of(bound[1])
-        return tuple(name if part == "name" else bound[0].value(value, depth + 1) for name, value in members)
+        members = list(members_of(bound[1]))
+        if part == "name":
+            return tuple(name for name, _ in members)
+        if part == "value":
+            return tuple(bound[0].value(value, depth + 1) for _, value in members)
+        raise _Unknown
 
     # -- names --------------------------------------------------------------------------------
 
@@ -269,7 +273,7 @@ class Reader:
             return None
         target = self.find(node)
         if target is None:
-            return f"{self.name or self.path}.{node.id}"
+            return f"{self.home}.{node.id}"
         reader, bound = target
         name = (
             bound.name
@@ -279,7 +283,7 @@ class Reader:
         for own, what in reader.bindings(reader.file.tree).items():
             if what is bound:  # it may be imported under another name
                 name = own
-        return f"{reader.name or reader.path}.{name}"
+        return f"{reader.home}.{name}"
 
     def find(self, node: ast.expr, depth: int = 0) -> Bound | None:
         """What a name or attribute chain stands for: the assigned expression, or the definition.
@@ -289,16 +293,18 @@ class Reader:
         if depth > _MAX_DEPTH:
             return None
         if isinstance(node, ast.Name):
-            if self.function is not None and node.id in (local := self.bindings(self.function)):
-                bound = local[node.id]
-                if isinstance(bound, ast.ImportFrom):
-                    return self._imported_as(bound, node.id, depth)
-                return (self, bound) if isinstance(bound, ast.expr) else None
-            return self.global_name(node.id, depth)
+            local = self.bindings(self.function) if self.function is not None else {}
+            if node.id not in local:
+                return self.global_name(node.id, depth)
+            bound = local[node.id]
+            if isinstance(bound, ast.ImportFrom):
+                return self._imported(bound, node.id, depth)
+            return (self, bound) if isinstance(bound, ast.expr) else None
         if isinstance(node, ast.Attribute):
-            owner = self.find(node.value, depth + 1)
-            if owner is not None and isinstance(owner[1], ast.ClassDef):
-                return owner[0]._member(owner[1], node.attr)
+            reader, owner = self.find(node.value, depth + 1) or (self, None)
+            bound = self.bindings(owner).get(node.attr) if isinstance(owner, ast.ClassDef) else None
+            if bound is not None and not isinstance(bound, ast.ImportFrom):
+                return reader, bound
         return None
 
     def global_name(self, name: str, depth: int = 0) -> Bound | None:
@@ -311,7 +317,7 @@ class Reader:
         bindings = self.bindings(whole.tree)
         bound = bindings.get(name)
         if isinstance(bound, ast.ImportFrom):
-            return self._imported_as(bound, name, depth)
+            return self._imported(bound, name, depth)
         if bound is not None:
             return Reader(self.sources, self.path, self.name, whole), bound
         if name in bindings:
@@ -323,32 +329,25 @@ class Reader:
         )
         return next((f for star in stars if (f := self._imported(star, name, depth))), None)
 
-    def _imported_as(self, stmt: ast.ImportFrom, name: str, depth: int) -> Bound | None:
-        """What a name stands for that the statement binds."""
-        alias = next(a for a in stmt.names if (a.asname or a.name) == name)
-        return self._imported(stmt, alias.name, depth)
-
     def _imported(self, stmt: ast.ImportFrom, name: str, depth: int) -> Bound | None:
-        module = self._target(stmt)
-        located = self.sources.module(module)
+        """What a name stands for that the statement binds, or that may be one of its `*`."""
+        located = self._exporter(stmt)
         if located is None:
             return None
-        return Reader(self.sources, located[0], module, located[1]).global_name(name, depth + 1)
+        original = next((a.name for a in stmt.names if (a.asname or a.name) == name), name)
+        path, module, file = located
+        return Reader(self.sources, path, module, file).global_name(original, depth + 1)
 
     def exporter(self, name: str) -> Module | None:
         """The module of the tree that a name is imported from; None for a name that is not imported."""
         whole = self.sources.parsed(self.path)
         bound = self.bindings(whole.tree).get(name) if whole is not None else None
-        located = self.sources.module(self._target(bound)) if isinstance(bound, ast.ImportFrom) else None
-        return located[1] if located is not None else None
+        located = self._exporter(bound) if isinstance(bound, ast.ImportFrom) else None
+        return located[2] if located is not None else None
 
-    def _target(self, stmt: ast.ImportFrom) -> str:
-        """The absolute name of the module that an import statement names."""
-        return imported_module(stmt, package_of(self.path, self.name))
-
-    def _member(self, owner: ast.ClassDef, name: str) -> Bound | None:
-        bound = self.bindings(owner).get(name)
-        return None if bound is None or isinstance(bound, ast.ImportFrom) else (self, bound)
+    def _exporter(self, stmt: ast.ImportFrom) -> tuple[str, str, Module] | None:
+        """Path, name and content of the module of the tree that an import statement names."""
+        return self.sources.module(imported_module(stmt, package_of(self.path, self.name)))
 
 
 def _bindings(scope: ast.AST) -> Bindings:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from builder.emit.archive import join
 from builder.errors import BuildError, Mark
 from builder.kernel import repack
 from builder.kernel.plan import Source
@@ -85,7 +86,7 @@ def run(
 
 
 def opened(result: repack.Repacked) -> zipfile.ZipFile:
-    return zipfile.ZipFile(io.BytesIO(b"".join(result.pieces())))
+    return zipfile.ZipFile(io.BytesIO(b"".join(join(result.packed))))
 
 
 def faults(data: bytes, **more: object) -> list[str]:

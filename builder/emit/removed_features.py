@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import re
 from collections.abc import Iterator, Mapping
 
@@ -44,20 +45,13 @@ def tables(surfaces: Surfaces, manifest: Manifest, parser: str) -> Tables:
                 choices.setdefault(name, {})[one.before] = batch
         elif kind == "registry" and group == models and one.change == "lost":
             architectures[name] = (one.place.module.rpartition(".")[2], batch)
-    others = {
-        kind: {
-            name: batch
-            for batch, sorts in lost_names(surfaces, parser, why).items()
-            if batch in why and batch != BASE  # the base cannot be switched off
-            for title, names in sorts
-            if title == kind
-            for name in names
-        }
-        for kind in (ROUTES, VARIABLES)
-    }
-    used = {batch for row in others.values() for batch in row.values()}
-    used |= {*flags.values(), *(b for row in choices.values() for b in row.values())}
-    used |= {batch for _, batch in architectures.values()}
+    others: dict[str, dict[str, str]] = {ROUTES: {}, VARIABLES: {}}
+    for batch, sorts in lost_names(surfaces, parser, why).items():
+        for title, names in sorts:
+            if title in others and batch in why and batch != BASE:  # the base cannot be switched off
+                others[title].update(dict.fromkeys(names, batch))
+    used = {*flags.values(), *(batch for _, batch in architectures.values())}
+    used.update(batch for row in (*others.values(), *choices.values()) for batch in row.values())
     return {
         "DISTRIBUTION": manifest.name,
         "DECISIONS": {batch: why[batch] for batch in sorted(used)},
@@ -89,10 +83,10 @@ def _free(after: Surface, manifest: Manifest, parser: str) -> Iterator[tuple[str
 
 def listing(output: Snapshot, packages: Mapping[str, str]) -> str | None:
     """The module of the output that lists what left when it is run; None if there is none."""
-    found = (
-        f"{name}.{LISTING}" for name, at in packages.items() if f"{at.rstrip('/')}/{LISTING}.py" in output
-    )
-    return next(found, None)
+    for name, folder in packages.items():
+        if f"{folder.rstrip('/')}/{LISTING}.py" in output:
+            return f"{name}.{LISTING}"
+    return None
 
 
 def missing(template: bytes) -> list[str]:
@@ -116,18 +110,12 @@ def _assignment(name: str) -> re.Pattern[str]:
 def _text(value: object, depth: int) -> str:
     """Source of a constant as a formatter leaves it: one member a line where there are several."""
     if isinstance(value, str):
-        return _quoted(value)
+        return json.dumps(value)
     if isinstance(value, tuple):
         return "(" + ", ".join(_text(v, depth) for v in value) + ")"
     assert isinstance(value, dict)
     if not value:
         return "{}"
     pad = "    " * (depth + 1)
-    rows = [f"{pad}{_quoted(k)}: {_text(v, depth + 1)},\n" for k, v in value.items()]
+    rows = [f"{pad}{json.dumps(k)}: {_text(v, depth + 1)},\n" for k, v in value.items()]
     return "{\n" + "".join(rows) + "    " * depth + "}"
-
-
-def _quoted(text: str) -> str:
-    import json
-
-    return json.dumps(text)

@@ -6,6 +6,7 @@ import json
 import re
 import uuid
 from collections.abc import Mapping, Sequence
+from email import message_from_bytes
 from typing import Any
 
 NAME = "sbom.cdx.json"
@@ -100,5 +101,4 @@ def license_of(project: Mapping[str, Any]) -> str | None:
 
 def requirements(metadata: bytes) -> list[str]:
     """The Requires-Dist values of a METADATA file."""
-    head = metadata.split(b"\n\n", 1)[0].decode("utf-8", "replace")
-    return [line.partition(": ")[2] for line in head.splitlines() if line.startswith("Requires-Dist: ")]
+    return message_from_bytes(metadata).get_all("Requires-Dist", [])

@@ -17,23 +17,16 @@ _TITLES = ("Server flags", "Flags of tools", ROUTES, VARIABLES)
 
 def surface_json(surfaces: Surfaces) -> bytes:
     """The file, keys in the order of schema/surface.schema.json, one item a line."""
-    counts = as_counts(surfaces)
-    lines = [
-        "{",
-        f'  "schema_version": {SCHEMA_VERSION},',
-        f'  "counts": {_compact(counts)},',
-        '  "differences": [',
-        ",\n".join(f"    {_compact(_difference(d))}" for d in surfaces.differences),
-        "  ],",
-        '  "after": [',
-        ",\n".join(f"    {_compact(_item(i))}" for i in surfaces.after.values()),
-        "  ],",
-        '  "before": [',
-        ",\n".join(f"    {_compact(_item(i))}" for i in surfaces.before.values()),
-        "  ]",
-        "}",
-    ]
-    return ("\n".join(line for line in lines if line) + "\n").encode()
+    lists = {
+        "differences": map(_difference, surfaces.differences),
+        "after": map(_item, surfaces.after.values()),
+        "before": map(_item, surfaces.before.values()),
+    }
+    parts = [f'  "schema_version": {SCHEMA_VERSION}', f'  "counts": {_compact(as_counts(surfaces))}']
+    for name, rows in lists.items():
+        lines = ",\n".join(f"    {_compact(row)}" for row in rows)
+        parts.append(f'  "{name}": [\n{lines}' + ("\n  ]" if lines else "  ]"))
+    return ("{\n" + ",\n".join(parts) + "\n}\n").encode()
 
 
 def as_counts(surfaces: Surfaces) -> dict[str, dict[str, int]]:
@@ -65,14 +58,14 @@ def lost_names(
     parser or application of the output still offers is not lost.
     """
     offered = {(_sort(key, server), key.name) for key in surfaces.after}
-    found: dict[tuple[str, int], dict[str, None]] = {}
+    lost: dict[tuple[str, int], set[str]] = {}
     for one in surfaces.differences:
         sort = _sort(one.key, server)
         if one.change == "lost" and one.causes and sort is not None and (sort, one.key.name) not in offered:
             named = (cause.batch for cause in one.causes if cause.batch in batches)
-            found.setdefault((next(named, one.causes[0].batch), sort), {})[one.key.name] = None
+            lost.setdefault((next(named, one.causes[0].batch), sort), set()).add(one.key.name)
     result: dict[str, list[tuple[str, list[str]]]] = {}
-    for (batch, sort), names in sorted(found.items()):
+    for (batch, sort), names in sorted(lost.items()):
         result.setdefault(batch, []).append((_TITLES[sort], sorted(names)))
     return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from builder import json_xz
@@ -60,12 +60,8 @@ def record(figures: Figures) -> dict[str, Any]:
     """The figures as data for the file."""
     return {
         kind: {
-            pin: {name: _as_data(one) for name, one in sorted(tried.items())}
+            pin: {name: asdict(one) for name, one in sorted(tried.items())}
             for pin, tried in sorted(getattr(figures, kind).items())
         }
         for kind in _KINDS
     }
-
-
-def _as_data(one: Switched) -> dict[str, Any]:
-    return {"off": list(one.off), "lines": one.lines, "codes": dict(one.codes)}

@@ -6,12 +6,15 @@ import ast
 import configparser
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from packaging.utils import canonicalize_name
 
 from builder.errors import fail
+from builder.graph.names import path_of
+from builder.source.fields import last_name
 from builder.source.parse import parse
 from builder.tree import Snapshot
 from builder.upstream.commits import project_table
@@ -21,7 +24,7 @@ _FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PythonProject:
     """The project of a tree.
 
     `folder`: of its pyproject.toml or setup.py, empty for the top of the tree. `packages`: import name ->
@@ -62,7 +65,7 @@ class _Settings:
         return value
 
 
-def find(snapshot: Snapshot, name: str = "") -> Found:
+def find(snapshot: Snapshot, name: str = "") -> PythonProject:
     """The project of a tree; `name`: what it is called, where that is known.
 
     Raises BuildError U001 for a tree without a project that has a package.
@@ -86,11 +89,11 @@ def find(snapshot: Snapshot, name: str = "") -> Found:
             f"No package was found in {where}: the builder cuts packages, which are folders with modules.",
             hint="write the manifest by hand if the packages lie elsewhere: docs/manifest.md",
         )
-    return Found(
+    return PythonProject(
         name or next(iter(packages)),
         folder,
         packages,
-        tuple(module for module in targets if _path(snapshot, packages, module)),
+        tuple(t for t in targets if any(path in snapshot for path in path_of(t, packages) or ())),
         str(_table(settings.toml, "build-system").get("build-backend") or "setup.py"),
         _repository(settings),
         _static(settings, f"{prefix}setup.py" in snapshot),
@@ -99,12 +102,12 @@ def find(snapshot: Snapshot, name: str = "") -> Found:
 
 def _folder(snapshot: Snapshot) -> str | None:
     """The folder of the project: the one nearest to the top, with the most telling file."""
-    found = [
+    candidates = [
         (path.count("/"), _FILES.index(last), path.rpartition("/")[0])
         for path in snapshot
         if (last := path.rpartition("/")[2]) in _FILES and _describes(snapshot[path], last)
     ]
-    return min(found)[2] if found else None
+    return min(candidates)[2] if candidates else None
 
 
 def _describes(data: bytes, name: str) -> bool:
@@ -138,16 +141,13 @@ def _setup(data: bytes) -> Mapping[str, Any]:
         tree = parse(data, "setup.py").tree
     except SyntaxError:
         return {}
-    found: dict[str, Any] = {}
+    constants: dict[str, Any] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "setup":
+        if isinstance(node, ast.Call) and last_name(node.func) == "setup":
             for keyword in node.keywords:
-                if keyword.arg:
-                    try:
-                        found[keyword.arg] = ast.literal_eval(keyword.value)
-                    except (ValueError, TypeError, SyntaxError):
-                        continue
-    return found
+                with suppress(ValueError, TypeError, SyntaxError):
+                    constants[keyword.arg or ""] = ast.literal_eval(keyword.value)
+    return constants
 
 
 def _name(settings: _Settings) -> str:
@@ -175,7 +175,7 @@ def _targets(settings: _Settings) -> Iterator[str]:
         texts += lines.splitlines()
     for text in texts:
         module = str(text).rpartition("=")[2].partition(":")[0].strip()
-        if all(part.isidentifier() for part in module.split(".")):
+        if _is_name(module):
             yield module
 
 
@@ -184,55 +184,49 @@ def _packages(
 ) -> dict[str, str]:
     """Import name -> folder: those that the backend is told, that the project is called like, or that hold
     an entry point; where there are none, every folder beside them with an `__init__.py`."""
-    where = settings.tool("setuptools", "packages", "find", "where")
-    bases = [str(base).strip("./") for base in (where if isinstance(where, list) else ())]
-    bases = list(dict.fromkeys([*bases, "src", ""]))
+    where = _list(settings.tool("setuptools", "packages", "find", "where"))
     modules = {path.rpartition("/")[0] for path in snapshot if path.endswith(".py")}
     inits = {path.removesuffix("/__init__.py") for path in snapshot if path.endswith("/__init__.py")}
-    wanted = [*_told(settings), re.sub(r"[-.]+", "_", name), *(t.partition(".")[0] for t in targets)]
+    wanted = [*_listed(settings), re.sub(r"[-.]+", "_", name), *(t.partition(".")[0] for t in targets)]
     wanted += [name.replace("-", ".")]
-    tops: dict[str, dict[str, str]] = {}  # base -> the packages directly in it
-    for base in bases:
+    others: dict[str, str] = {}  # the packages directly in the first base that has any
+    for base in dict.fromkeys([*(str(base).strip("./") for base in where), "src", ""]):
         above = prefix + (f"{base}/" if base else "")
         below = {folder[len(above) :]: folder for folder in sorted(inits) if folder.startswith(above)}
-        tops[base] = {name: folder for name, folder in below.items() if name.isidentifier()}
-        spelt = {canonicalize_name(top): top for top in tops[base]}
-        found: dict[str, str] = {}
+        tops = {name: folder for name, folder in below.items() if name.isidentifier()}
+        spelt = {canonicalize_name(top): top for top in tops}
+        packages: dict[str, str] = {}
         for package in wanted:
             folder = above + package.replace(".", "/")
             if top := spelt.get(canonicalize_name(package.partition(".")[0])):
-                found.setdefault(top, tops[base][top])
+                packages.setdefault(top, tops[top])
             elif folder in modules and _is_name(package):  # without an __init__.py
-                found.setdefault(package, folder)
-        if found:
-            return found
-    return next((packages for packages in tops.values() if packages), {})
+                packages.setdefault(package, folder)
+        if packages:
+            return packages
+        others = others or tops
+    return others
 
 
 def _is_name(text: str) -> bool:
     return all(part.isidentifier() for part in text.split("."))
 
 
-def _told(settings: _Settings) -> Iterator[str]:
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _listed(settings: _Settings) -> Iterator[str]:
     """The names of packages that the settings of a build backend list."""
-    listed = settings.tool("setuptools", "packages")
-    yield from (str(name).partition(".")[0] for name in (listed if isinstance(listed, list) else ()))
-    listed = settings.setup.get("packages")
-    yield from (str(name).partition(".")[0] for name in (listed if isinstance(listed, list) else ()))
+    for name in (*_list(settings.tool("setuptools", "packages")), *_list(settings.setup.get("packages"))):
+        yield str(name).partition(".")[0]
     for path in settings.tool("hatch", "build", "targets", "wheel", "packages") or ():
         yield str(path).rstrip("/").rpartition("/")[2]
     for table in settings.tool("poetry", "packages") or ():
         if isinstance(table, Mapping):
             yield str(table.get("include", "")).partition("/")[0]
-    flit = settings.tool("flit", "module", "name")
-    if isinstance(flit, str):
-        yield flit
-
-
-def _path(snapshot: Snapshot, packages: Mapping[str, str], module: str) -> str | None:
-    from builder.graph.names import path_of
-
-    return next((path for path in path_of(module, packages) or () if path in snapshot), None)
+    if isinstance(module := settings.tool("flit", "module", "name"), str):
+        yield module
 
 
 def _repository(settings: _Settings) -> str:

@@ -6,7 +6,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from builder.errors import BuildError, fail
+from packaging.version import Version
+
+from builder.errors import fail
 from builder.manifest.model import Project
 from builder.scaffold.text import NO_REPOSITORY, Source
 from builder.upstream import git, release, spec
@@ -44,7 +46,10 @@ def _release(asked: str, cache: Path, offline: bool, python: str | None) -> tupl
     name = match["name"]
     where = Sources(None, cache, "", offline, {}, python, Project(name))
     if match["version"] is None:
-        raise _without_version(asked, name, where)
+        known = [Version(text) for text in release.versions(where)]
+        final = [version for version in known if not version.is_prerelease] or known
+        hint = f"write pypi:{name}=={max(final)}" if final else "write pypi:NAME==VERSION"
+        raise fail("U002", f"{asked!r} names no version.", hint=hint)
     upstream = release.resolve(spec.parse(f"pypi:{match['version']}", {}), where)
     assert upstream.archive is not None
     fields = {upstream.kind: upstream.version or "", "sha256": upstream.archive.sha256}
@@ -53,25 +58,16 @@ def _release(asked: str, cache: Path, offline: bool, python: str | None) -> tupl
     return replace(upstream, spec="release"), Source("release", fields, NO_REPOSITORY), name
 
 
-def _without_version(asked: str, name: str, where: Sources) -> BuildError:
-    from packaging.version import Version
-
-    known = [Version(text) for text in release.versions(where)]
-    final = [version for version in known if not version.is_prerelease] or known
-    hint = f"write pypi:{name}=={max(final)}" if final else "write pypi:NAME==VERSION"
-    return fail("U002", f"{asked!r} names no version.", hint=hint)
-
-
 def _address(repository: Path) -> str:
     """Where others find a repository: its `origin`, or itself."""
     git_dir = git.git_dir_of(repository)
     try:
-        said = git.run(git_dir, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
+        origin = git.run(git_dir, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
     except git.GitError:
-        said = ""
-    if _ADDRESS.fullmatch(said):
-        return said
-    if _SCP.fullmatch(said):
-        host, _, path = said.partition(":")
+        origin = ""
+    if _ADDRESS.fullmatch(origin):
+        return origin
+    if _SCP.fullmatch(origin):
+        host, _, path = origin.partition(":")
         return f"ssh://{host}/{path.lstrip('/')}"
     return repository.expanduser().resolve().as_uri()

@@ -81,11 +81,13 @@ def survey(tree: IndexedTree, packages: Mapping[str, str]) -> Survey:
 
 def unimported(tree: IndexedTree, manifest: Manifest) -> list[str]:
     """The requirements of the projects that nothing imports, which a manifest must account for."""
-    found = projects(tree.snapshot, manifest.packages)
-    rows = (
-        row for one in found for row in dependencies.unused(one, externals(tree, one, manifest), manifest)
+    return sorted(
+        {
+            row.name
+            for project in projects(tree.snapshot, manifest.packages)
+            for row in dependencies.unused(project, externals(tree, project, manifest), manifest)
+        }
     )
-    return sorted({row.name for row in rows})
 
 
 def _dynamic(index: Index) -> Iterator[tuple[str, str]]:
@@ -104,14 +106,13 @@ class _Conditions(ast.NodeVisitor):
         self._index = index
         self._imports = {item.bound: item for item in summary.imports if item.kind != "typing"}
         self._asked: set[tuple[str, str]] | None = None  # by the condition that is being read
-        self.found: Counter[tuple[str, str]] = Counter()
+        self.counts: Counter[tuple[str, str]] = Counter()
 
     def visit_If(self, node: ast.If | ast.IfExp | ast.While) -> None:
         self._condition(node.test)
-        for name, value in ast.iter_fields(node):
-            for child in value if isinstance(value, list) else [value]:
-                if name != "test" and isinstance(child, ast.AST):
-                    self.visit(child)
+        for child in ast.iter_child_nodes(node):
+            if child is not node.test:
+                self.visit(child)
 
     visit_IfExp = visit_While = visit_If
 
@@ -125,7 +126,7 @@ class _Conditions(ast.NodeVisitor):
         values = (name for operand in _operands(test) if (name := self._external(operand)))
         self._asked.update(("value", name) for name in values if not name.endswith("TYPE_CHECKING"))
         self.visit(test)
-        self.found.update(self._asked)
+        self.counts.update(self._asked)
         self._asked = outer
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -177,4 +178,4 @@ def _questions(data: bytes, summary: Summary, index: Index) -> Counter[tuple[str
         return Counter()
     conditions = _Conditions(summary, index)
     conditions.visit(tree)
-    return conditions.found
+    return conditions.counts

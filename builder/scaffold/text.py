@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from builder.scaffold.project import Found
+from builder.scaffold.project import PythonProject
 from builder.scaffold.survey import Survey
 from builder.select.families import words_of
 
@@ -32,45 +32,46 @@ class Source:
 
 
 def manifest_text(
-    found: Found, seen: Survey, paths: Iterable[str], source: Source, unimported: Sequence[str] = ()
+    project: PythonProject, seen: Survey, paths: Iterable[str], source: Source, unimported: Sequence[str] = ()
 ) -> str:
     """A manifest that keeps every path; the decisions that suggest themselves stand in comments.
 
     `unimported`: the requirements that stay though nothing imports them.
     """
-    return "".join(f"{line}\n" for line in _lines(found, seen, paths, source, unimported))
+    return "".join(f"{line}\n" for line in _lines(project, seen, paths, source, unimported))
 
 
 def _lines(
-    found: Found, seen: Survey, paths: Iterable[str], source: Source, unimported: Sequence[str]
+    project: PythonProject, seen: Survey, paths: Iterable[str], source: Source, unimported: Sequence[str]
 ) -> Iterator[str]:
-    first = next(iter(found.packages))
+    first = next(iter(project.packages))
     yield "# Defines a distribution with a part of upstream. As it stands it keeps everything."
     yield "# docs/manifest.md has all keys."
-    yield f"name: {quoted(found.name + '-small')}"
+    yield f"name: {quoted(project.name + '-small')}"
     yield "label: small"
-    if not found.static:
-        yield f"# The project's own build ({found.backend}) decides what a wheel holds: run it in dist/tree."
+    if not project.static:
+        backend = project.backend
+        yield f"# The project's own build ({backend}) decides what a wheel holds: run it in dist/tree."
         yield "wheel: false"
     yield ""
     yield "upstream:"
     if source.repository == NO_REPOSITORY:
         yield "  # The release names no repository. Put its address here; a release is built without it."
     yield f"  repository: {quoted(source.repository or NO_REPOSITORY)}"
-    yield f"  project: {quoted(found.name)}"
-    yield f"  folder: {quoted(found.folder or '.')}"
+    yield f"  project: {quoted(project.name)}"
+    yield f"  folder: {quoted(project.folder or '.')}"
     yield f"  default: {source.pin}"
     fields = ", ".join(f"{key}: {quoted(value)}" for key, value in source.fields.items())
     yield "  pins:"
     yield f"    {source.pin}: {{{fields}}}"
     yield ""
     yield "packages:"
-    yield from (f"  {name}: {quoted(folder)}" for name, folder in found.packages.items())
+    yield from (f"  {name}: {quoted(folder)}" for name, folder in project.packages.items())
     yield ""
     yield "# What must work: the packages themselves, and what entry points name."
     yield "roots:"
     yield "  modules:"
-    yield from (f"    - {module}" for module in dict.fromkeys((*found.packages, *found.entries)))
+    yield from (f"    - {module}" for module in dict.fromkeys((*project.packages, *project.entries)))
     if seen.parser:
         yield f"  # Its {seen.flags} flags are those of the distribution; other parsers are tools'."
         yield f"  command_line: {seen.parser}"
@@ -79,20 +80,20 @@ def _lines(
         yield "  # as long as one may load any module, none leaves for want of an import."
         yield "  dynamic:"
         for module, how in seen.dynamic:
-            for name in found.packages:
+            for name in project.packages:
                 yield f"    - {{from: {module}, to: {name}.*, why: {quoted(how + ', not looked into yet')}}}"
     yield ""
     yield "keep:"
     yield "  # The whole package. Without this line, only what the roots reach stays."
-    yield from (f"  - {quoted(_pattern(f'{folder}/'))}" for folder in found.packages.values())
-    outside = list(_outside(paths, list(found.packages.values())))
+    yield from (f"  - {quoted(_pattern(f'{folder}/'))}" for folder in project.packages.values())
+    outside = list(_outside(paths, list(project.packages.values())))
     if outside:
         yield "  # Everything else. What is not part of the distribution goes under `remove` of a batch."
         yield from (f"  - {quoted(_pattern(place))}" for place in outside)
     yield ""
     yield "# In these paths, definitions leave that only removed code used."
     yield "prune_symbols:"
-    yield from (f"  - {quoted(folder + '/**')}" for folder in found.packages.values())
+    yield from (f"  - {quoted(folder + '/**')}" for folder in project.packages.values())
     yield ""
     if seen.questions:
         yield "# What is true on the target: conditions that ask it are folded. These are asked most."

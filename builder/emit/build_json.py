@@ -58,17 +58,11 @@ def build_json(build: Build) -> bytes:
 
 def as_record(build: Build) -> dict[str, Any]:
     """`build.json` as plain values."""
-    upstream, wheel = build.upstream, build.wheel
+    wheel = build.wheel
     return {
         "schema_version": SCHEMA_VERSION,
         "builder": build.builder,
-        "upstream": {
-            "spec": upstream.spec,
-            "commit": upstream.commit,
-            "tree": upstream.tree,
-            "origin": upstream.origin,
-            "version": upstream.version,
-        },
+        "upstream": {key: value for key, value in asdict(build.upstream).items() if key != "archive"},
         "manifest": {
             "file": build.manifest_file,
             "digest": build.manifest_digest,
@@ -85,11 +79,11 @@ def as_record(build: Build) -> dict[str, Any]:
             "bytes": len(wheel.data),
             "files": wheel.files,
         },
-        "lines": {name: dict(sides) for name, sides in build.lines.items()},
-        "verdicts": dict(build.verdicts),
+        "lines": build.lines,
+        "verdicts": build.verdicts,
         "batches": [asdict(figures) for figures in build.figures],
-        "surface": {kind: dict(counts) for kind, counts in build.surface.items()},
-        "units": build.units and {side: dict(found) for side, found in build.units.items()},
+        "surface": build.surface,
+        "units": build.units,
         "families": dict(sorted(build.families.items())),
         "rounds": build.rounds,
         "tools": dict(sorted(build.tools.items())),

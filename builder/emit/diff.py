@@ -14,11 +14,15 @@ from collections.abc import Iterator
 
 from builder.emit.figures import count, is_text
 from builder.source.textdiff import hunks
-from builder.tree import GITLINK, SYMLINK, Entry, Snapshot
+from builder.tree import GITLINK, Entry, Snapshot
 
 _NULL = b"0" * 40
 _ESCAPES = {7: b"\\a", 8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 12: b"\\f", 13: b"\\r"}
 _ESCAPES |= {34: b'\\"', 92: b"\\\\"}
+
+
+#: An entry and the bytes that a diff compares.
+Side = tuple[Entry, bytes]
 
 
 def upstream_diff(upstream: Snapshot, output: Snapshot) -> bytes:
@@ -26,53 +30,43 @@ def upstream_diff(upstream: Snapshot, output: Snapshot) -> bytes:
     before, after = upstream.tree, output.tree
     changed = [p for p in before.keys() | after.keys() if before.get(p) != after.get(p)]
     out: list[bytes] = []
-    for path in sorted(changed, key=_raw):
-        left, right = before.get(path), after.get(path)
-        if left and right and _kind(left) != _kind(right):
+    for raw, path in sorted((path.encode("utf-8", "surrogateescape"), path) for path in changed):
+        left, right = _side(upstream, path), _side(output, path)
+        if left and right and left[0].mode[:3] != right[0].mode[:3]:
             # git has no edit from a file to a symlink: delete one, create the other
-            out += _file(path, left, upstream, None, output)
-            out += _file(path, None, upstream, right, output)
+            out += [*_file(raw, left, None), *_file(raw, None, right)]
         else:
-            out += _file(path, left, upstream, right, output)
+            out += _file(raw, left, right)
     return b"".join(out)
 
 
-def _kind(entry: Entry) -> str:
-    return entry.mode if entry.mode in (SYMLINK, GITLINK) else "file"
+def _side(snapshot: Snapshot, path: str) -> Side | None:
+    entry = snapshot.tree.get(path)
+    if entry is None:
+        return None
+    submodule = entry.mode == GITLINK
+    return entry, b"Subproject commit %s\n" % entry.blob.encode() if submodule else snapshot[path]
 
 
-def _raw(path: str) -> bytes:
-    return path.encode("utf-8", "surrogateescape")
-
-
-def _content(snapshot: Snapshot, path: str, entry: Entry) -> bytes:
-    return b"Subproject commit %s\n" % entry.blob.encode() if entry.mode == GITLINK else snapshot[path]
-
-
-def _file(
-    path: str, left: Entry | None, upstream: Snapshot, right: Entry | None, output: Snapshot
-) -> Iterator[bytes]:
-    old_name, new_name = quoted(b"a/" + _raw(path)), quoted(b"b/" + _raw(path))
+def _file(path: bytes, left: Side | None, right: Side | None) -> Iterator[bytes]:
+    old_name, new_name = quoted(b"a/" + path), quoted(b"b/" + path)
     yield b"diff --git %s %s\n" % (old_name, new_name)
-    modes = tuple(side.mode.encode() if side else b"" for side in (left, right))
+    modes = tuple(side[0].mode.encode() if side else b"" for side in (left, right))
     if not left or not right:
         yield (b"deleted" if left else b"new") + b" file mode %s\n" % b"".join(modes)
-    elif left.mode != right.mode:
+    elif modes[0] != modes[1]:
         yield b"old mode %s\nnew mode %s\n" % modes
-    mode = b" " + modes[0] if modes[0] == modes[1] else b""
-    old = left.blob.encode() if left else _NULL
-    new = right.blob.encode() if right else _NULL
+    old, new = (side[0].blob.encode() if side else _NULL for side in (left, right))
     if old == new:
         return
-    yield b"index %s..%s%s\n" % (old, new, mode)
-    before = _content(upstream, path, left) if left else b""
-    after = _content(output, path, right) if right else b""
+    yield b"index %s..%s%s\n" % (old, new, b" " + modes[0] if modes[0] == modes[1] else b"")
+    before, after = (side[1] if side else b"" for side in (left, right))
     # git looks at the first bytes only; a patch's reader is safer with a NUL nowhere
     if b"\0" in before or b"\0" in after or not (is_text(before) and is_text(after)):
-        yield _binary(None if right is None else after)
+        yield _binary(after)
         return
-    body = _whole(b"-", before) if right is None else _whole(b"+", after) if left is None else None
-    body = hunks(before, after) if body is None else body
+    both = left and right
+    body = hunks(before, after) if both else _whole(b"+" if right else b"-", before or after)
     if body:
         yield b"--- %s\n+++ %s\n" % (
             _heading(old_name) if left else b"/dev/null",
@@ -106,8 +100,7 @@ def quoted(name: bytes) -> bytes:
     return b'"' + b"".join(parts) + b'"'
 
 
-def _binary(data: bytes | None) -> bytes:
-    data = data or b""
+def _binary(data: bytes) -> bytes:
     packed = stored_zlib(data)
     lines = [b"GIT binary patch\n", b"literal %d\n" % len(data)]
     for at in range(0, len(packed), 52):

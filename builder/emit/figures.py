@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from posixpath import splitext
 from typing import TYPE_CHECKING
 
 from builder.tree import EXECUTABLE, FILE, Snapshot
@@ -25,7 +26,7 @@ _PROBE = 8000
 
 
 def is_text(data: bytes) -> bool:
-    """Whether git treats this content as text."""
+    """Return whether git treats this content as text."""
     return b"\0" not in data[:_PROBE]
 
 
@@ -36,8 +37,7 @@ def count(data: bytes) -> int:
 
 def extension(path: str) -> str:
     """The extension of a path, without its dot, or nothing."""
-    name = path.rpartition("/")[2]
-    return name.rpartition(".")[2] if "." in name[1:] else ""
+    return splitext(path)[1][1:]
 
 
 def line_counts(snapshot: Snapshot) -> dict[str, int]:

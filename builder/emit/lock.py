@@ -135,7 +135,7 @@ def from_bytes(data: bytes) -> Mapping[str, Lock]:
 
 
 def is_older(data: bytes) -> bool:
-    """Whether this is a lock of an older format, which cannot be compared with."""
+    """Return whether this is a lock of an older format, which cannot be compared with."""
     try:
         version = json.loads(data)["schema_version"]
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -104,8 +104,8 @@ def _patterns(table: Mapping[str, Sequence[str]], package: str) -> list[str]:
 
 
 def _fits(parts: Sequence[str], pieces: Sequence[str]) -> bool:
-    """Whether Python's recursive glob finds a file: `*` stays in one folder, `**` crosses folders, and
-    neither stands for a leading dot."""
+    """Return whether Python's recursive glob finds a file: `*` stays in one folder, `**` crosses folders,
+    and neither stands for a leading dot."""
     (part, *below), (piece, *rest) = parts, pieces
     hidden = part.startswith(".")
     if piece == "**":

@@ -57,7 +57,7 @@ class Place:
 
     @property
     def quiet(self) -> bool:
-        """Whether no builder is working here, and no killed one left anything."""
+        """Return whether no builder is working here, and no killed one left anything."""
         return not (os.path.lexists(self.lock) or self.leftovers())
 
     def leftovers(self) -> list[bytes]:
@@ -149,7 +149,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def is_mount_point(folder: bytes) -> bool:
-    """Whether something is mounted at this path; on Linux also when it is of the same file system."""
+    """Return whether something is mounted at this path; on Linux also when it is of the same file system."""
     if os.path.ismount(folder):
         return True
     with contextlib.suppress(OSError), open("/proc/self/mountinfo", "rb") as rows:

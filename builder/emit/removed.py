@@ -39,16 +39,16 @@ def removed_md(
         _table(
             ("lines", "before", "after", "less"),
             [
-                (_label(name), _n(side["before"]), _n(side["after"]), _n(side["before"] - side["after"]))
+                (
+                    {CODE: "these seven", TEXT: "all text files"}.get(name, name),
+                    *map(_n, (side["before"], side["after"], side["before"] - side["after"])),
+                )
                 for name, side in lines.items()
             ],
         ),
         _table(
             ("batch", "files removed", "edited", "added", "lines removed", "edited away", "added"),
-            [
-                (f"[{f.id}](#{_anchor(f.id)})", *map(_n, (*f.files.values(), *f.lines.values())))
-                for f in figures
-            ],
+            [(f"[{f.id}](#{f.id})", *map(_n, (*f.files.values(), *f.lines.values()))) for f in figures],
         ),
     ]
     parts += [
@@ -110,14 +110,6 @@ def _folders(rows: Sequence[Row]) -> list[tuple[str, int, int]]:
 def _table(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(heads)} |", "|---" + "|--:" * (len(heads) - 1) + "|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in body)]) + "\n"
-
-
-def _label(name: str) -> str:
-    return {CODE: "these seven", TEXT: "all text files"}.get(name, name)
-
-
-def _anchor(name: str) -> str:
-    return "".join(c for c in name.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
 
 def _code(path: str) -> str:

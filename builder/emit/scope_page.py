@@ -82,16 +82,14 @@ def _named_scopes(manifest: Manifest, locks: Mapping[str, Lock]) -> Iterator[str
         changes += [f"with `models/{model}.py`" for model in scope.models]
         if scope.architectures:
             changes.append(f"kernel wheel for {', '.join(scope.architectures)} only")
-        proven = [_proven(pin, lock) for pin in scope.pins]
+        proven = [
+            f"{pin}: {lock[pin].figures['lines']['after']:,} lines of code, tree {lock[pin].output_tree[:9]}"
+            if pin in lock and lock[pin].figures.get("lines")
+            else f"{pin} is not proven"
+            for pin in scope.pins
+        ]
         rows.append((f"**{scope.name}**", scope.why, _lines(changes), _lines(proven)))
     yield _table(("scope", "what for", "differs from the default", "proven"), rows)
-
-
-def _proven(pin: str, lock: Lock) -> str:
-    lines = lock[pin].figures.get("lines") if pin in lock else None
-    if not lines:
-        return f"{pin} is not proven"
-    return f"{pin}: {lines['after']:,} lines of code, tree {lock[pin].output_tree[:9]}"
 
 
 class _Page:
@@ -242,7 +240,7 @@ def _others(manifest: Manifest, measured: Figures) -> Iterator[str]:
         yield _table(
             ("models", *heads),
             [
-                (", ".join(f"`{model}`" for model in name.split("+")), *map(_cell_with_off, builds))
+                (", ".join(f"`{model}`" for model in name.split("+")), *(_cell(one, True) for one in builds))
                 for name, builds in rows.items()
             ],
         )
@@ -257,17 +255,14 @@ def _tried(
     return pins, {name: [measured[pin].get(name) for pin in pins] for name in names}
 
 
-def _cell(one: Switched | None) -> str:
+def _cell(one: Switched | None, with_off: bool = False) -> str:
+    """What came of a build. `with_off`: with the batches that went off because a model stays."""
     if one is None:
         return "not tried"
     if one.codes:
         return "does not build: " + ", ".join(f"{code} ({n})" for code, n in sorted(one.codes.items()))
-    return f"builds, {one.lines:+,} lines" if one.lines else "builds, no line more"
-
-
-def _cell_with_off(one: Switched | None) -> str:
-    """With the batches that went off because one of the models stays."""
-    return _cell(one) + (f", {_batches(one.off)} off" if one and one.off and not one.codes else "")
+    off = f", {_batches(one.off)} off" if with_off and one.off else ""
+    return (f"builds, {one.lines:+,} lines" if one.lines else "builds, no line more") + off
 
 
 def _states(batch: Batch) -> str:

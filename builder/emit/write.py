@@ -47,8 +47,8 @@ class Output:
 
 
 def unchanged(out: Path, key: str) -> bool:
-    """Whether `out` holds the whole output of the build with this key, and nothing of a killed run is
-    left beside it. Writes nothing, takes no lock."""
+    """Return whether `out` holds the whole output of the build with this key, and nothing of a killed run
+    lies beside it. Writes nothing, takes no lock."""
     try:
         place = followed(out)
         return place.quiet and _holds(place, key)
@@ -224,7 +224,6 @@ def _fill(
     slower than this.
     """
     entries = {f"{TREE}/{path}": entry for path, entry in output.tree.tree.items()}
-    contents = {f"{TREE}/{path}": path for path in output.tree}
     for name, data in output.files.items():
         if name in (MARKER, INDEX) or name == TREE or name.startswith(TREE + "/"):
             raise ValueError(f"'{name}' is not a name for a file beside the tree")
@@ -247,7 +246,7 @@ def _fill(
         if there == entry and stat and _link(os.path.join(previous, _plain(path)), target):
             index.stats[path] = stat
             continue
-        data = output.tree[contents[path]] if path in contents else output.files[path]
+        data = output.files[path] if path in output.files else output.tree[path.removeprefix(f"{TREE}/")]
         index.stats[path] = _file(target, entry.mode, data)
     progress.summary(f"{len(entries):,} files")
     listed = {path: entry for path, entry in entries.items() if entry.mode != GITLINK}

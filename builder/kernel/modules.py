@@ -1,4 +1,4 @@
-"""Whether the Python files that stay in the kernel wheel still find what they import."""
+"""Imports of the Python files in a repacked kernel wheel that find nothing any more."""
 
 from __future__ import annotations
 

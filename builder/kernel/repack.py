@@ -60,7 +60,8 @@ def repack(
     decided = plan(wheel, kernel, sources, only)
     leaving = {f"{wheel.info}/RECORD", *(row["path"] for row in decided.removed)}
     kept = {p: m for p, m in wheel.members.items() if p not in leaving}
-    if problems := modules.lost(_code(wheel.members, {}), _code(kept, decided.changed), _tops(wheel)):
+    tops = sorted({p.partition("/")[0] for p in wheel.members if "/" in p and p.endswith(".py")})
+    if problems := modules.lost(_code(wheel.members, {}), _code(kept, decided.changed), tops):
         raise BuildError(problems)
     # the version names the architectures, unless all of them stay
     label = ".".join((origin.label, *decided.architectures))
@@ -145,7 +146,3 @@ def _code(members: Mapping[str, Packed], changed: Mapping[str, bytes]) -> dict[s
     """Python files with their content, shared objects without."""
     contents = {p: m.data() if p.endswith(".py") else b"" for p, m in members.items() if p not in changed}
     return {p: d for p, d in (contents | dict(changed)).items() if p.endswith((".py", ".so", ".pyd"))}
-
-
-def _tops(wheel: Archive) -> list[str]:
-    return sorted({p.partition("/")[0] for p in wheel.members if "/" in p and p.endswith(".py")})

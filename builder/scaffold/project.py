@@ -111,7 +111,7 @@ def _folder(snapshot: Snapshot) -> str | None:
 
 
 def _describes(data: bytes, name: str) -> bool:
-    """Whether a file states a project, and not only the settings of tools."""
+    """Return whether a file states a project, and not only the settings of tools."""
     if name == "setup.py":
         return b"setup" in data
     if name == "setup.cfg":
@@ -246,7 +246,7 @@ def _repository(settings: _Settings) -> str:
 
 
 def _static(settings: _Settings, has_setup: bool) -> bool:
-    """Whether pyproject.toml alone states what a wheel needs, and setuptools makes it."""
+    """Return whether pyproject.toml alone states what a wheel needs, and setuptools makes it."""
     backend = _table(settings.toml, "build-system").get("build-backend")
     dynamic = settings.project.get("dynamic", ())
     options = any(section.startswith("options") for section in settings.cfg)

@@ -174,7 +174,7 @@ def _questions(data: bytes, summary: Summary, index: Index) -> Counter[tuple[str
     """(kind, name) -> how many conditions of a file ask it; nothing for one that does not parse."""
     try:
         tree = parse(data, summary.path).tree
-    except (SyntaxError, ValueError):
+    except SyntaxError:
         return Counter()
     conditions = _Conditions(summary, index)
     conditions.visit(tree)

@@ -135,10 +135,8 @@ def _prefix(application: ast.expr, reader: Reader) -> str:
     """`APIRouter(prefix="/v1")`."""
     target = reader.find(application)
     if target is not None and isinstance(target[1], ast.Call):
-        for keyword in target[1].keywords:
-            if keyword.arg == "prefix":
-                prefix = target[0].value(keyword.value)
-                return prefix if isinstance(prefix, str) else ""
+        prefix = next((target[0].value(k.value) for k in target[1].keywords if k.arg == "prefix"), "")
+        return prefix if isinstance(prefix, str) else ""
     return ""
 
 
@@ -269,7 +267,7 @@ def tables(sight: Sight, reader: Reader) -> Items:
 
 
 def _chooses(node: ast.expr) -> bool:
-    """Whether a value can be an entry of a registry: a class, a function, a member."""
+    """Return whether a value can be an entry of a registry: a class, a function, a member."""
     return isinstance(node, (ast.Name, ast.Attribute, ast.Lambda)) or (
         isinstance(node, ast.Call) and not node.keywords and len(node.args) <= 1
     )

@@ -46,16 +46,16 @@ _WORDS: tuple[tuple[bytes, re.Pattern[bytes] | None], ...] = (
 
 def telling(data: bytes) -> list[int]:
     """The offsets of lines that hold one of the words, in order."""
-    found: set[int] = set()
+    starts: set[int] = set()
     for word, wanted in _WORDS:
         at = data.find(word)
         while at >= 0:
             start = data.rfind(b"\n", 0, at) + 1
             end = data.find(b"\n", at)
             if wanted is None or wanted.match(data, start, end if end >= 0 else len(data)):
-                found.add(start)
+                starts.add(start)
             at = data.find(word, end) if end >= 0 else -1
-    return sorted(found)
+    return sorted(starts)
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

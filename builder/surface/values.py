@@ -75,7 +75,7 @@ class Sources:
 def _parsed(data: bytes, path: str) -> Module | None:
     try:
         return parse(data, path)
-    except (SyntaxError, ValueError, RecursionError):
+    except SyntaxError:
         return None
 
 

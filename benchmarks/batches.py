@@ -24,7 +24,7 @@ from pathlib import Path
 
 from builder import json_xz
 from builder.emit import figures, switch_figures
-from builder.emit.switch_figures import Figures, Switched
+from builder.emit.switch_figures import Figures, Trial
 from builder.errors import BuildError, Problem
 from builder.graph.names import locate
 from builder.manifest.load import load_default
@@ -53,14 +53,14 @@ class Pin:
         self.upstream = resolve(name, where)
         self.files = snapshot(self.upstream)
         self.recall = Recalled()
-        self._built: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Switched, tuple[Problem, ...]]] = {}
+        self._built: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Trial, tuple[Problem, ...]]] = {}
         self.lines = 0
         proof = known(ROOT).get(name)
         self.lines = int(proof.figures["lines"]["after"]) if proof else self.build()[0].lines
 
     def build(
         self, without: Iterable[str] = (), models: Iterable[str] = ()
-    ) -> tuple[Switched, tuple[Problem, ...]]:
+    ) -> tuple[Trial, tuple[Problem, ...]]:
         """What the build gives, against the proven output of the default scope, and what stopped it.
 
         `without`: batches that are off, with what they need off; `models`: kept beside those of the roots.
@@ -70,7 +70,7 @@ class Pin:
             self._built[off, models] = self._build(off, models)
         return self._built[off, models]
 
-    def _build(self, off: tuple[str, ...], models: tuple[str, ...]) -> tuple[Switched, tuple[Problem, ...]]:
+    def _build(self, off: tuple[str, ...], models: tuple[str, ...]) -> tuple[Trial, tuple[Problem, ...]]:
         asked = switch_off(self.manifest, off)
         asked = replace(asked, roots=replace(asked.roots, models=(*asked.roots.models, *models)))
         try:
@@ -78,12 +78,12 @@ class Pin:
             done = cut(self.files, asked, recall=self.recall, about=said)
             verify(done, asked)
         except BuildError as error:
-            return Switched(off, 0, Counter(p.code for p in _all(error.problems))), error.problems
+            return Trial(off, 0, Counter(p.code for p in _all(error.problems))), error.problems
         finally:
             gc.collect()
         lines = figures.by_extension(figures.line_counts(done.output))[figures.CODE]
         off = tuple(b.id for b in self.manifest.batches if b.id in off or b.id in done.withdrawn)
-        return Switched(off, lines - self.lines, {}), ()
+        return Trial(off, lines - self.lines, {}), ()
 
     def pairs(self, count: int) -> list[tuple[str, str]]:
         """Some of the pairs of batches that speak of the same module and go off independently.
@@ -140,7 +140,7 @@ def main() -> int:
     return 1 if broken else 0
 
 
-def _keep(path: Path, kind: str, pin: str, name: str, found: Switched) -> None:
+def _keep(path: Path, kind: str, pin: str, name: str, found: Trial) -> None:
     """Write one figure beside the others at once: a run takes long, and may be ended."""
     known_figures = switch_figures.read(path.read_bytes() if path.exists() else b"")
     measured = getattr(known_figures, kind)

@@ -63,7 +63,7 @@ def command(
     digest = request_key.digest(
         shared["manifest_path"], asked, shared["without"], shared["with_needs"], shared["scope"]
     )
-    if job.may_skip and digest and write.answers(out, digest):
+    if job.may_skip and digest and write.unchanged(out, asked=digest):
         output.settings.form = shared["form"]
         output.note(f"{out} is up to date")
         return

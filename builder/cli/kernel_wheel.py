@@ -79,7 +79,7 @@ def command(
     result = repack.repack(opened, origin, kernel, sources(done, manifest), architectures)
     output.stage("writing")
     path, sha256, size = write.write(out, result)
-    described = dict(result.described)
+    described = dict(result.summary)
     described["wheel"] |= {"sha256": sha256, "bytes": size}
     for line in _lines(described, path):
         output.note(line)

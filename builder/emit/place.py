@@ -69,11 +69,6 @@ class Place:
         return sorted(leftovers) + ([self.old] if spare else [])
 
 
-def followed(out: Path) -> Place:
-    """The place that `out` leads to, whatever is there. Raises OSError."""
-    return Place(os.path.realpath(os.fsencode(out)))
-
-
 def place_of(out: Path) -> Place:
     """The place that `out` leads to, if a folder can be there. Raises BuildError E002."""
     folder = os.path.realpath(os.fsencode(os.path.abspath(out)))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from builder.emit.lock import Lock
-from builder.emit.switch_figures import Figures, Measured, Switched
+from builder.emit.switch_figures import Figures, Trials, Trial
 from builder.errors import CODES
 from builder.manifest.model import DEFAULT_SCOPE, Item, Kept, Manifest
 from builder.manifest.named_scopes import choose
@@ -247,15 +247,15 @@ def _others(manifest: Manifest, measured: Figures) -> Iterator[str]:
 
 
 def _tried(
-    manifest: Manifest, measured: Measured
-) -> tuple[Sequence[str], Mapping[str, Sequence[Switched | None]]]:
+    manifest: Manifest, measured: Trials
+) -> tuple[Sequence[str], Mapping[str, Sequence[Trial | None]]]:
     """The pins at which something was tried, and what was tried -> what each of these pins gave."""
     pins = [pin for pin in manifest.upstream.pins if pin in measured]
     names = sorted({name for pin in pins for name in measured[pin]})
     return pins, {name: [measured[pin].get(name) for pin in pins] for name in names}
 
 
-def _cell(one: Switched | None, with_off: bool = False) -> str:
+def _cell(one: Trial | None, with_off: bool = False) -> str:
     """What came of a build. `with_off`: with the batches that went off because a model stays."""
     if one is None:
         return "not tried"

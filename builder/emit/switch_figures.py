@@ -12,7 +12,7 @@ FILE = "docs/scope.json.xz"
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
+class Trial:
     """One build of another scope. `off`: all batches that were off; `lines`: how many more lines of code than
     the default scope has; `codes`: the problems that stopped it, with their counts."""
 
@@ -21,7 +21,7 @@ class Switched:
     codes: Mapping[str, int]
 
 
-Measured = Mapping[str, Mapping[str, Switched]]  # pin -> what was tried -> what it gave
+Trials = Mapping[str, Mapping[str, Trial]]  # pin -> what was tried -> what it gave
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Figures:
     """Everything measured: batches that are off alone, by id; pairs of them, and models that are kept
     beside the roots', by their names joined with `+`."""
 
-    batches: Measured = field(default_factory=dict)
-    pairs: Measured = field(default_factory=dict)
-    models: Measured = field(default_factory=dict)
+    batches: Trials = field(default_factory=dict)
+    pairs: Trials = field(default_factory=dict)
+    models: Trials = field(default_factory=dict)
 
 
 _KINDS = ("batches", "pairs", "models")
@@ -46,10 +46,10 @@ def read(data: bytes) -> Figures:
         return Figures()
 
 
-def _measured(data: Any) -> Measured:
+def _measured(data: Any) -> Trials:
     return {
         pin: {
-            name: Switched(tuple(one["off"]), int(one["lines"]), dict(one["codes"]))
+            name: Trial(tuple(one["off"]), int(one["lines"]), dict(one["codes"]))
             for name, one in tried.items()
         }
         for pin, tried in data.items()

@@ -22,7 +22,6 @@ from builder.emit.place import (
     Exchange,
     Place,
     exchange,
-    followed,
     is_mount_point,
     place_of,
     probe,
@@ -46,26 +45,18 @@ class Output:
     key: str
 
 
-def unchanged(out: Path, key: str) -> bool:
-    """Return whether `out` holds the whole output of the build with this key, and nothing of a killed run
-    lies beside it. Writes nothing, takes no lock."""
+def unchanged(out: Path, key: str | None = None, asked: str | None = None) -> bool:
+    """Return whether `out` holds the whole output of the build with this key, or for this digest of a request
+    (see `write`), and nothing of a killed run lies beside it. Writes nothing, takes no lock."""
     try:
-        place = followed(out)
-        return place.quiet and _holds(place, key)
+        place = Place(os.path.realpath(os.fsencode(out)))
+        same = asked is None or marks.read_index(place.folder).asked == asked
+        return same and place.quiet and _holds(place, key)
     except OSError:
         return False
 
 
-def answers(out: Path, asked: str) -> bool:
-    """Like `unchanged`, for a build of which only the digest of the request is known (see `write`)."""
-    try:
-        place = followed(out)
-        return place.quiet and marks.read_index(place.folder).asked == asked and _holds(place)
-    except OSError:
-        return False
-
-
-def _holds(place: Place, key: str | None = None) -> bool:
+def _holds(place: Place, key: str | None) -> bool:
     try:
         marker = marks.read(place.folder)
     except ValueError:

@@ -34,13 +34,13 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Repacked:
-    """A new wheel that is not written yet. `described`: the summary, but for what only the written file has
-    (its sha256 and size)."""
+class KernelWheel:
+    """A new wheel that is not written yet. `summary`: what the verb prints, without what only the written
+    file has (its sha256 and size)."""
 
     name: str
-    packed: Sequence[Packed]
-    described: Mapping[str, Any]
+    members: Sequence[Packed]
+    summary: Mapping[str, Any]
 
 
 def repack(
@@ -49,7 +49,7 @@ def repack(
     kernel: Kernel,
     sources: Mapping[str, Source],
     only: Sequence[str] = (),
-) -> Repacked:
+) -> KernelWheel:
     """The wheel without what the manifest removes, with the output's Python files.
 
     `sources` maps paths of the wheel to files of the trees; `only` names the architectures to keep,
@@ -75,7 +75,7 @@ def repack(
     info = f"{stem}.dist-info"
     rows.sort(key=lambda row: (row.path.startswith(f"{info}/"), row.path))
     rows = with_record(rows, info)
-    described = {
+    summary = {
         "wheel": {"name": str(new), "content_sha256": content_digest(rows)},
         "from": {"name": origin.name, "sha256": origin.sha256, "bytes": origin.size},
         "upstream": origin.upstream,
@@ -89,7 +89,7 @@ def repack(
         ],
         "changed": sorted(decided.changed),
     }
-    return Repacked(str(new), rows, described)
+    return KernelWheel(str(new), rows, summary)
 
 
 def _about(wheel: Archive, new: names.WheelName, decided: Plan, origin: Origin) -> dict[str, bytes]:

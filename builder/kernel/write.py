@@ -11,7 +11,7 @@ from pathlib import Path
 from builder.adapter import PROGRAM
 from builder.emit.archive import join
 from builder.errors import fail
-from builder.kernel.repack import Repacked
+from builder.kernel.repack import KernelWheel
 
 
 def mapped(path: Path) -> memoryview:
@@ -32,7 +32,7 @@ def digest(view: memoryview) -> str:
     return hashlib.sha256(view).hexdigest()
 
 
-def write(folder: Path, wheel: Repacked) -> tuple[Path, str, int]:
+def write(folder: Path, wheel: KernelWheel) -> tuple[Path, str, int]:
     """Write the wheel into a folder, which is made if need be; what had its name is replaced in one step.
 
     Returns path, sha256 and size in bytes. Raises BuildError (E002).
@@ -42,7 +42,7 @@ def write(folder: Path, wheel: Repacked) -> tuple[Path, str, int]:
         with tempfile.TemporaryDirectory(prefix=f".{PROGRAM}.", dir=folder) as scratch:
             part, hashed = Path(scratch, wheel.name), hashlib.sha256()
             with part.open("wb") as file:
-                for piece in join(wheel.packed):
+                for piece in join(wheel.members):
                     file.write(piece)
                     hashed.update(piece)
                 file.flush()

@@ -17,6 +17,7 @@ from builder.surface.values import Reader, members_of
 _METHODS = frozenset(["get", "post", "put", "delete", "patch", "head", "options"])
 _READERS = re.compile(r"(?:get_\w*)?getenv|get_\w*env_var\w*")
 _ENVIRON = re.compile(r"(?:os\.)?environ")
+_DECLARATIONS = re.compile(r"Env[A-Z]\w*")
 #: Details of an option that change what a command line means; help is text.
 _FLAG_DETAILS = ("action", "choices", "const", "default", "dest", "nargs", "required", "type")
 _REGISTER = re.compile(r"register(?:_\w+)?")
@@ -145,38 +146,27 @@ def _prefix(application: ast.expr, reader: Reader) -> str:
 
 def environment(sight: Sight, reader: Reader) -> Items:
     """Variables that are declared (`X = EnvBool(False)`) or read, whatever reads them."""
-    node = sight.node
-    if isinstance(node, ast.Assign):
-        yield from _declared(sight, node, reader)
-        return
-    name: ast.expr | None = None
-    if isinstance(node, ast.Call) and node.args:
-        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-        reads = owner is not None and last_name(node.func) in ("get", "pop", "setdefault")
-        if (reads and owner is not None and _ENVIRON.fullmatch(dotted_name(owner))) or _READERS.fullmatch(
-            last_name(node.func)
-        ):
-            name = node.args[0]
-    elif isinstance(node, ast.Subscript):
-        if isinstance(node.ctx, ast.Load) and _ENVIRON.fullmatch(dotted_name(node.value)):
-            name = node.slice
-    elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        name = node.left if _ENVIRON.fullmatch(dotted_name(node.comparators[0])) else None
-    value = reader.value(name) if name is not None else None
+    match sight.node:
+        case ast.Assign(targets=[ast.Name(id=variable)], value=ast.Call(func=kind, args=values)):
+            if sight.around.owner is not None and _DECLARATIONS.fullmatch(last_name(kind)):
+                details: dict[str, Value] = {"type": last_name(kind)}
+                if values:
+                    details["default"] = reader.value(values[0])
+                yield _item(sight, reader, "environment", "", variable, **details)
+            return
+        case ast.Call(func=function, args=[name, *_]) if _READERS.fullmatch(last_name(function)):
+            pass
+        case (
+            ast.Call(func=ast.Attribute(value=owner, attr="get" | "pop" | "setdefault"), args=[name, *_])
+            | ast.Subscript(value=owner, slice=name, ctx=ast.Load())
+            | ast.Compare(left=name, ops=[ast.In() | ast.NotIn(), *_], comparators=[owner, *_])
+        ) if _ENVIRON.fullmatch(dotted_name(owner)):
+            pass
+        case _:
+            return
+    value = reader.value(name)
     if isinstance(value, str) and value and "{" not in value:
         yield _item(sight, reader, "environment", "", value)
-
-
-def _declared(sight: Sight, node: ast.Assign, reader: Reader) -> Items:
-    call = node.value
-    if sight.around.owner is None or not isinstance(call, ast.Call) or len(node.targets) != 1:
-        return
-    target, kind = node.targets[0], last_name(call.func)
-    if isinstance(target, ast.Name) and re.fullmatch(r"Env[A-Z]\w*", kind):
-        details: dict[str, Value] = {"type": kind}
-        if call.args:
-            details["default"] = reader.value(call.args[0])
-        yield _item(sight, reader, "environment", "", target.id, **details)
 
 
 # -- registries -------------------------------------------------------------------------------------
@@ -235,35 +225,24 @@ def tables(sight: Sight, reader: Reader) -> Items:
     """`NAME = {"key": Class, ...}` of a module or class, and what is added to it at module level."""
     if sight.around.function is not None:
         return
-    node, table, added = sight.node, None, None
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        target, added = node.targets[0], node.value
-        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
-            name = dotted_name(target.value)
-            if name.lstrip("_")[:1].isupper() and isinstance(target.slice.value, str) and _chooses(added):
-                group = ".".join([reader.home, *sight.around.scope, name])
-                yield _item(sight, reader, "registry", group, target.slice.value, value=reader.text(added))
+    match sight.node:
+        case ast.Assign(targets=[ast.Subscript(value=table, slice=ast.Constant(value=key))], value=entry):
+            rows = [(key, entry, sight)]
+        case (
+            ast.Assign(targets=[table], value=ast.Dict(keys=keys, values=values))
+            | ast.AnnAssign(target=table, value=ast.Dict(keys=keys, values=values))
+            | ast.Call(func=ast.Attribute(value=table, attr="update"), args=[ast.Dict(keys=keys, values=values)])
+        ):
+            pairs = zip(keys, values, strict=True)
+            rows = [(k.value, v, Sight(v, sight.around)) for k, v in pairs if isinstance(k, ast.Constant)]
+        case _:
             return
-        table = dotted_name(target)
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        table, added = dotted_name(node.target), node.value
-    elif (
-        isinstance(node, ast.Call)
-        and last_name(node.func) == "update"
-        and isinstance(node.func, ast.Attribute)
-    ):
-        table, added = dotted_name(node.func.value), node.args[0] if len(node.args) == 1 else None
+    name = dotted_name(table)
     # by convention a table to choose from is spelled as a constant or as a type
-    if not table or not table.lstrip("_")[:1].isupper() or not isinstance(added, ast.Dict) or not added.keys:
-        return
-    rows = [
-        (k.value, v) for k, v in zip(added.keys, added.values, strict=True) if isinstance(k, ast.Constant)
-    ]
-    if not all(isinstance(k, str) and _chooses(v) for k, v in rows):
-        return
-    group = ".".join([reader.home, *sight.around.scope, table])
-    for key, value in rows:
-        yield _item(Sight(value, sight.around), reader, "registry", group, str(key), value=reader.text(value))
+    if name.lstrip("_")[:1].isupper() and all(isinstance(key, str) and _chooses(v) for key, v, _ in rows):
+        group = ".".join([reader.home, *sight.around.scope, name])
+        for key, value, at in rows:
+            yield _item(at, reader, "registry", group, str(key), value=reader.text(value))
 
 
 def _chooses(node: ast.expr) -> bool:

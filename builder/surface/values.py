@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from builder.graph.names import imported_module, package_of, path_of
@@ -83,17 +84,15 @@ class _Unknown(Exception):
     """Only running the code would give the value."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Reader:
     """Reads expressions that stand in one file, inside (or outside) one function."""
 
-    def __init__(
-        self, sources: Sources, path: str, module: str, file: Module, function: ast.AST | None = None
-    ) -> None:
-        self.sources = sources
-        self.path = path
-        self.name = module
-        self.file = file  # may be a part of what is at the path
-        self.function = function
+    sources: Sources
+    path: str
+    name: str  # of the module
+    file: Module  # may be a part of what is at the path
+    function: ast.AST | None = None
 
     @property
     def home(self) -> str:
@@ -209,10 +208,9 @@ class Reader:
         reader, function = self.find(node.func, depth + 1) or (self, None)
         if not isinstance(function, ast.FunctionDef):
             return
-        inside = Reader(reader.sources, reader.path, reader.name, reader.file, function)
         for statement in own_statements(function.body):
             if isinstance(statement, ast.Return) and statement.value is not None:
-                yield inside, statement.value
+                yield replace(reader, function=function), statement.value
 
     def _members_of_enum(self, node: ast.ListComp, depth: int) -> Value:
         """`[e.value for e in Kind]`, `[e.name for e in Kind]`."""
@@ -275,15 +273,9 @@ class Reader:
         if target is None:
             return f"{self.home}.{node.id}"
         reader, bound = target
-        name = (
-            bound.name
-            if isinstance(bound, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-            else node.id
-        )
-        for own, what in reader.bindings(reader.file.tree).items():
-            if what is bound:  # it may be imported under another name
-                name = own
-        return f"{reader.home}.{name}"
+        # it may be imported under another name
+        own = [name for name, what in reader.bindings(reader.file.tree).items() if what is bound]
+        return f"{reader.home}.{own[-1] if own else getattr(bound, 'name', node.id)}"
 
     def find(self, node: ast.expr, depth: int = 0) -> Bound | None:
         """What a name or attribute chain stands for: the assigned expression, or the definition.

@@ -80,13 +80,13 @@ def run(
     sources: Mapping[str, Source] | None = None,
     only: tuple[str, ...] = (),
     name: str = NAME,
-) -> repack.Repacked:
+) -> repack.KernelWheel:
     origin = repack.Origin(name, hashlib.sha256(data).hexdigest(), len(data), "small", "0" * 40)
     return repack.repack(wheel_archive.read(data), origin, rules or kernel(), sources or {}, only)
 
 
-def opened(result: repack.Repacked) -> zipfile.ZipFile:
-    return zipfile.ZipFile(io.BytesIO(b"".join(join(result.packed))))
+def opened(result: repack.KernelWheel) -> zipfile.ZipFile:
+    return zipfile.ZipFile(io.BytesIO(b"".join(join(result.members))))
 
 
 def faults(data: bytes, **more: object) -> list[str]:

@@ -21,7 +21,7 @@ from builder.emit.marker import INDEX, MARKER, Index, Marker
 from builder.emit.place import exchange
 from builder.emit.provenance import SUMS as NAME
 from builder.emit.provenance import sha256sums
-from builder.emit.write import STAGES, Output, answers, check, unchanged, write
+from builder.emit.write import STAGES, Output, check, unchanged, write
 from builder.errors import BuildError
 from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, Tree, blob_id
 
@@ -255,16 +255,16 @@ def test_marker_and_index_read_what_they_write() -> None:
 def test_an_output_answers_what_it_was_made_for_and_nothing_else(tmp_path: Path) -> None:
     out = tmp_path / "out"
     write(out, output("one"), asked="this")
-    assert answers(out, "this")
-    assert not answers(out, "that")
-    assert not answers(tmp_path / "none", "this")
+    assert unchanged(out, asked="this")
+    assert not unchanged(out, asked="that")
+    assert not unchanged(tmp_path / "none", asked="this")
     next(p for p in (out / "tree").rglob("*") if p.is_file()).write_bytes(b"by hand")
-    assert not answers(out, "this")
+    assert not unchanged(out, asked="this")
 
 
 def test_an_output_made_for_what_may_move_answers_nothing(tmp_path: Path) -> None:
     write(tmp_path / "out", output("one"))
-    assert not answers(tmp_path / "out", "this")
+    assert not unchanged(tmp_path / "out", asked="this")
 
 
 # --- places

@@ -35,7 +35,7 @@ from builder.emit.archive import join
 from builder.errors import BuildError
 from builder.kernel import names, write
 from builder.kernel.plan import Source
-from builder.kernel.repack import Repacked
+from builder.kernel.repack import KernelWheel
 from builder.manifest.model import Kernel
 from builder.upstream import wheel_archive
 
@@ -48,7 +48,7 @@ def test_what_no_rule_names_stays_byte_for_byte() -> None:
         assert new.testzip() is None
         for path, data in FILES_OF_WHEEL.items():
             assert new.read(path) == data
-    assert result.described["removed"] == [] and result.described["changed"] == []
+    assert result.summary["removed"] == [] and result.summary["changed"] == []
 
 
 def test_removed_members_leave_with_their_reason_and_their_size() -> None:
@@ -57,10 +57,10 @@ def test_removed_members_leave_with_their_reason_and_their_size() -> None:
         assert {p for p in FILES_OF_WHEEL if p not in new.namelist()} == {
             "sgl_kernel/flash.py", "sgl_kernel/flash_ops.abi3.so", "lib/mscclpp.so",
         }  # fmt: skip
-    rows = {row["path"]: row for row in result.described["removed"]}
+    rows = {row["path"]: row for row in result.summary["removed"]}
     assert rows["lib/mscclpp.so"]["why"] == "no lib/"
     assert rows["sgl_kernel/flash_ops.abi3.so"]["packed_bytes"] > 100
-    described = result.described
+    described = result.summary
     assert described["members"] == {"before": 12, "after": 10}  # MODIFICATIONS.json came
     assert described["unpacked_bytes"]["before"] - described["unpacked_bytes"]["after"] > 70_000
 
@@ -109,8 +109,8 @@ def test_members_are_sorted_with_one_date_and_two_modes() -> None:
     assert {m for p, m in modes.items() if not p.endswith(".so")} == {0o100644}
 
 
-def content(result: Repacked) -> str:
-    return str(result.described["wheel"]["content_sha256"])
+def content(result: KernelWheel) -> str:
+    return str(result.summary["wheel"]["content_sha256"])
 
 
 def test_the_same_wheel_packed_otherwise_gives_the_same_content_digest() -> None:
@@ -121,7 +121,7 @@ def test_the_same_wheel_packed_otherwise_gives_the_same_content_digest() -> None
     with opened(run(one)) as a, opened(run(other)) as b:
         same = [p for p in a.namelist() if a.read(p) == b.read(p)]
         assert set(a.namelist()) - set(same) == {f"{notice}/MODIFICATIONS.json", f"{notice}/RECORD"}
-    assert b"".join(join(run(one).packed)) == b"".join(join(run(one).packed))
+    assert b"".join(join(run(one).members)) == b"".join(join(run(one).members))
 
 
 def test_the_notice_says_what_was_done_to_which_wheel() -> None:
@@ -169,7 +169,7 @@ def test_pip_installs_the_repacked_wheel(tmp_path: Path) -> None:
 
 def test_only_the_kept_architectures_stay_and_the_version_names_them() -> None:
     result = run(wheel(), kernel(keep=("sm90",)))
-    assert [row["path"] for row in result.described["removed"]] == ["sgl_kernel/sm100/common_ops.abi3.so"]
+    assert [row["path"] for row in result.summary["removed"]] == ["sgl_kernel/sm100/common_ops.abi3.so"]
     assert result.name.startswith("sgl_kernel-1.2.3+small.sm90-")
 
 
@@ -178,7 +178,7 @@ def test_all_architectures_of_the_wheel_are_no_part_of_the_version() -> None:
 
 
 def test_the_command_line_narrows_what_the_manifest_keeps() -> None:
-    assert len(run(wheel(), kernel(keep=("sm90", "sm100")), only=("sm100",)).described["removed"]) == 1
+    assert len(run(wheel(), kernel(keep=("sm90", "sm100")), only=("sm100",)).summary["removed"]) == 1
     (fault,) = faults(wheel(), rules=kernel(keep=("sm90",)), only=("sm100",))
     assert fault.startswith("K004 The architecture sm100 was asked for")
 
@@ -195,7 +195,7 @@ def test_an_architecture_that_the_wheel_lacks_is_an_error() -> None:
 def test_every_pattern_that_matches_nothing_is_listed_unless_it_is_optional() -> None:
     found = faults(wheel(), rules=kernel("sgl_kernel/flsh*", "lib/", "include/"))
     assert [f.split("`")[1] for f in found] == ["include/", "sgl_kernel/flsh*"]
-    assert len(run(wheel(), kernel("include/", optional="later")).described["removed"]) == 0
+    assert len(run(wheel(), kernel("include/", optional="later")).summary["removed"]) == 0
 
 
 def test_dist_info_is_out_of_reach_of_patterns() -> None:
@@ -220,7 +220,7 @@ def test_python_files_follow_the_tree() -> None:
         left = new.namelist()
     assert "sgl_kernel/flash.py" not in left and "sgl_kernel/never_packed.py" not in left
     assert not [path for path in left if path.startswith("sglang_router")]
-    assert [(r["path"], r["why"], r["by"]) for r in result.described["removed"]] == [
+    assert [(r["path"], r["why"], r["by"]) for r in result.summary["removed"]] == [
         ("sgl_kernel/flash.py", "FlashAttention leaves", "fa3")
     ]
 
@@ -230,7 +230,7 @@ def test_a_file_that_is_not_upstreams_cannot_be_changed_as_the_tree_was() -> Non
     assert found == ["K005 'sgl_kernel/scale.py' of the wheel is not the file that the distribution changes."]
     # upstream's change of a file that we leave alone is the wheel's own affair
     assert (
-        run(wheel(), sources={"sgl_kernel/scale.py": Source(b"one = 0\n", b"one = 0\n")}).described["removed"]
+        run(wheel(), sources={"sgl_kernel/scale.py": Source(b"one = 0\n", b"one = 0\n")}).summary["removed"]
         == []
     )
 

@@ -11,7 +11,7 @@ from test_emit_lock import PROOF
 
 from builder.emit.lock import figures_of
 from builder.emit.scope_page import scope_page
-from builder.emit.switch_figures import Figures, Switched, read, record
+from builder.emit.switch_figures import Figures, Trial, read, record
 from builder.errors import BuildError
 from builder.json_xz import packed
 from builder.pipeline.cut import cut
@@ -91,12 +91,12 @@ def test_each_batch_has_a_row_that_says_what_switching_it_off_gives() -> None:
     measured = Figures(
         batches={
             "seed": {
-                "hip": Switched(("hip", "fork", "note"), 1234, {}),
-                "fork": Switched(("fork",), 0, {"R008": 2}),
+                "hip": Trial(("hip", "fork", "note"), 1234, {}),
+                "fork": Trial(("fork",), 0, {"R008": 2}),
             }
         },
-        pairs={"seed": {"hip+fork": Switched(("hip", "fork", "note"), 1, {})}},
-        models={"seed": {"two": Switched(("note",), 2, {}), "two+three": Switched((), 0, {"R012": 1})}},
+        pairs={"seed": {"hip+fork": Trial(("hip", "fork", "note"), 1, {})}},
+        models={"seed": {"two": Trial(("note",), 2, {}), "two+three": Trial((), 0, {"R012": 1})}},
     )
     assert read(packed(record(measured))) == measured
     page = scope_page(manifest(text), {}, read(packed(record(measured))))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from builder.emit.lock import Lock
-from builder.emit.switch_figures import Figures, Trials, Trial
+from builder.emit.switch_figures import Figures, Trial, Trials
 from builder.errors import CODES
 from builder.manifest.model import DEFAULT_SCOPE, Item, Kept, Manifest
 from builder.manifest.named_scopes import choose

@@ -28,21 +28,24 @@ def field_flags(sight: Sight, reader: Reader, parser: str = "") -> Iterator[Item
     It is one of the module `parser`, by default of the field's own. A field that says of itself that it is no
     option (`no_cli`) declares none.
     """
-    field = sight.node
-    if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
-        return
-    if sight.around.owner is None or (parts := _annotated(field.annotation)) is None:
-        return
+    match sight.node:
+        case ast.AnnAssign(
+            target=ast.Name(id=name),
+            annotation=ast.Subscript(value=annotated, slice=ast.Tuple(elts=[kind, *notes])),
+            value=default,
+        ) if last_name(annotated) in _ANNOTATED and sight.around.owner is not None:
+            pass
+        case _:
+            return
     if not _declares_options(reader):
         return  # texts beside a type mean something else there
-    stated = next((part for part in parts[1:] if _is_help(part) or _is_argument(part)), None)
+    stated = next((note for note in notes if _is_help(note) or _is_argument(note)), None)
     if stated is None:
         return
     keywords = {k.arg: k.value for k in stated.keywords if k.arg} if isinstance(stated, ast.Call) else {}
     values = {word: reader.value(keywords[word]) for word in _OF_THE_FLAG if word in keywords}
     if values.get("no_cli") is True:
         return
-    name = field.target.id
     spelt = values.get("cli_name")
     flag = spelt if isinstance(spelt, str) else "--" + name.replace("_", "-")
     details: dict[str, Value] = {}
@@ -52,13 +55,13 @@ def field_flags(sight: Sight, reader: Reader, parser: str = "") -> Iterator[Item
     aliases = values.get("aliases")
     if isinstance(aliases, tuple) and not isinstance(aliases, Expression):
         details["aliases"] = aliases
-    if (choices := _literal(parts[0])) is not None:
+    if (choices := _literal(kind)) is not None:
         sources["choices"] = choices
     else:
-        details["type"] = reader.text(parts[0])
+        details["type"] = reader.text(kind)
     sources.update({_DETAILS[word]: value for word, value in keywords.items() if word in _DETAILS})
-    if field.value is not None:
-        sources["default"] = field.value
+    if default is not None:
+        sources["default"] = default
     details.update({detail: reader.value(value) for detail, value in sources.items()})
     # the field is the statement's own name: what removes it removes the flag
     inside = replace(sight, around=sight.around._replace(scope=(*sight.around.scope, name)))
@@ -72,13 +75,6 @@ def _declares_options(reader: Reader) -> bool:
     return any(
         module is not None and "Arg" in reader.bindings(module.tree) for module in (own, reader.exporter("A"))
     )
-
-
-def _annotated(node: ast.expr) -> list[ast.expr] | None:
-    """The parts of `Annotated[type, ...]`; None for anything else."""
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
-        return None
-    return node.slice.elts if last_name(node.value) in _ANNOTATED and len(node.slice.elts) > 1 else None
 
 
 def _is_help(node: ast.expr) -> bool:

@@ -229,11 +229,11 @@ def tables(sight: Sight, reader: Reader) -> Items:
         case ast.Assign(targets=[ast.Subscript(value=table, slice=ast.Constant(value=key))], value=entry):
             rows = [(key, entry, sight)]
         case (
-            ast.Assign(targets=[table], value=ast.Dict(keys=keys, values=values))
-            | ast.AnnAssign(target=table, value=ast.Dict(keys=keys, values=values))
-            | ast.Call(func=ast.Attribute(value=table, attr="update"), args=[ast.Dict(keys=keys, values=values)])
+            ast.Assign(targets=[table], value=ast.Dict() as entries)
+            | ast.AnnAssign(target=table, value=ast.Dict() as entries)
+            | ast.Call(func=ast.Attribute(value=table, attr="update"), args=[ast.Dict() as entries])
         ):
-            pairs = zip(keys, values, strict=True)
+            pairs = zip(entries.keys, entries.values, strict=True)
             rows = [(k.value, v, Sight(v, sight.around)) for k, v in pairs if isinstance(k, ast.Constant)]
         case _:
             return

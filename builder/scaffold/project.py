@@ -40,10 +40,6 @@ class PythonProject:
     repository: str
     static: bool  # pyproject.toml alone states everything but the version
 
-    @property
-    def prefix(self) -> str:
-        return f"{self.folder}/" if self.folder else ""
-
 
 @dataclass(frozen=True, slots=True)
 class _Settings:

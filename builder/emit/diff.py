@@ -2,7 +2,7 @@
 
 Applied to a checkout of the upstream tree, it gives a tree with the output's id: a proof that needs git
 but no trust in this builder. It is complete (full object ids, modes, symlinks, binary files), so a
-pre-image that differs by one byte is refused. Binary files that leave are named by their full id; git
+pre-image that differs by one byte is refused. Removed binary files are named by their full id; git
 checks the id and needs no content.
 """
 

@@ -55,7 +55,7 @@ class Marker:
 class Condition:
     """The differences between a folder and its marker.
 
-    `foreign` paths are not ours, `edited` ones have other content, `missing` ones are gone or have lost
+    `foreign` paths are not ours, `edited` ones have other content, `missing` ones are absent or have lost
     their permissions; `clean` ones are as they were written.
     """
 

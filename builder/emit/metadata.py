@@ -61,7 +61,7 @@ class About:
     scope: str
     without: Sequence[str]
     left_out: Sequence[tuple[str, str]]
-    listing: str | None  # a module of the wheel that lists what left
+    listing: str | None  # a module of the wheel that lists what was removed
 
     def summary(self, upstream: str) -> str:
         """One line; `upstream` is the summary of upstream's project."""

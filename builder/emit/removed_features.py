@@ -20,7 +20,7 @@ Tables = Mapping[str, object]
 NAMES = ("DISTRIBUTION", "DECISIONS", "FLAGS", "CHOICES", "MODELS")
 #: Further names, filled where a template assigns them.
 MORE_NAMES = ("ROUTES", "VARIABLES", "UNDO")
-#: The name of a module of a package that lists what left when it is run.
+#: The name of a module of a package that lists what was removed when it is run.
 LISTING = "removed_features"
 
 
@@ -82,7 +82,7 @@ def _free(after: Surface, manifest: Manifest, parser: str) -> Iterator[tuple[str
 
 
 def listing(output: Snapshot, packages: Mapping[str, str]) -> str | None:
-    """The module of the output that lists what left when it is run; None if there is none."""
+    """The module of the output that lists what was removed when it is run; None if there is none."""
     for name, folder in packages.items():
         if f"{folder.rstrip('/')}/{LISTING}.py" in output:
             return f"{name}.{LISTING}"

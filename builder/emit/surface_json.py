@@ -51,7 +51,7 @@ def as_counts(surfaces: Surfaces) -> dict[str, dict[str, int]]:
 def lost_names(
     surfaces: Surfaces, server: str, batches: Collection[str]
 ) -> dict[str, list[tuple[str, list[str]]]]:
-    """Batch -> what users select by name and have lost by it: title and names, in a fixed order.
+    """Batch -> what users select by name and it removes: title and names, in a fixed order.
 
     `batches`: those of the manifest; a loss counts for the first of them that accounts for it. `server`: the
     module of the server's parser; flags of every other parser are tools'. A name that another

@@ -58,8 +58,8 @@ def repack(
     name = names.parse(origin.name)
     _same(wheel, name)
     decided = plan(wheel, kernel, sources, only)
-    leaving = {f"{wheel.info}/RECORD", *(row["path"] for row in decided.removed)}
-    kept = {p: m for p, m in wheel.members.items() if p not in leaving}
+    removed = {f"{wheel.info}/RECORD", *(row["path"] for row in decided.removed)}
+    kept = {p: m for p, m in wheel.members.items() if p not in removed}
     tops = sorted({p.partition("/")[0] for p in wheel.members if "/" in p and p.endswith(".py")})
     if problems := modules.lost(_code(wheel.members, {}), _code(kept, decided.changed), tops):
         raise BuildError(problems)

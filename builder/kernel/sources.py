@@ -27,7 +27,7 @@ def differing(wheel: Archive, upstream: Snapshot, manifest: Manifest) -> dict[st
 def sources(cut: Cut, manifest: Manifest) -> dict[str, Source]:
     """Wheel path -> its file upstream and in the output, for each package outside the Python project.
 
-    Empty for an upstream that is only an sdist: then the wheel's files stay or leave as they are.
+    Empty for an upstream that is only an sdist: then the wheel's files stay as they are, or are removed.
     """
     why, batches = reasons(cut), {batch.id: batch.why for batch in manifest.batches}
     by_wheel_path: dict[str, Source] = {}

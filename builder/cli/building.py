@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 def build_output(request: Request, job: Job, digest: str) -> None:
     """Build into `job.out`, unless it is up to date; `digest`: that of the request. Raises BuildError."""
-    manifest, without, scope = request.manifest, request.without, request.manifest.scope_name
     upstream = options.resolve(request)
     if job.may_skip and _is_current(request, upstream, job.out):
         output.note(f"{job.out} is up to date")

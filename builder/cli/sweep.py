@@ -15,8 +15,8 @@ from builder.errors import fail
 from builder.lift import folder, sweep, sweep_page
 from builder.lift.history import Commit
 from builder.lift.history import between as between_upstreams
-from builder.lift.report import counted
 from builder.pipeline import request_key
+from builder.pipeline.answers.answer import plural
 from builder.upstream import release
 
 
@@ -49,7 +49,7 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
     lines = out / "commits.jsonl"
     tried = sweep.read(lines, key)
     todo = [c for c in commits if c.id not in tried]
-    what = counted(len(commits), sweep.unit(between))
+    what = plural(len(commits), sweep.unit(between))
     output.note(f"{what}, {len(commits) - len(todo):,} of them tried before")
     try:
         for part in sweep.run(job, todo, jobs, backend) if todo else ():

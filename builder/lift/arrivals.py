@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 
 from builder.analysis.projects import RUNTIME_SUFFIXES
 from builder.lift.history import Commit, same_content
 from builder.lift.importers import Importers
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
+from builder.lift.statements import common_start
 from builder.lift.trial import Sides, Trial
 from builder.manifest.statements import BASE, Rule
+from builder.pipeline.answers.answer import listed, plural
+
+#: Files whose text is searched for words of facts.
+_SOURCES = (".py", ".cu", ".cuh", ".cc", ".h")
+_MOVED = re.compile(r"moved from \S+(?=,)")
+#: Letters at the start of names below which a pattern would say nothing.
+_MIN_START = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,10 @@ class Group:
     evidence: tuple[str, ...]
     came: str  # the commits, in words
     undecided: bool  # no rule knows them
-    proposal: Proposal | None  # None: what it says is to go, not the path
+
+    @property
+    def id(self) -> str:
+        return f"path:{self.pattern}"
 
     @property
     def sentence(self) -> str:
@@ -61,6 +72,12 @@ class Group:
         """The rule that would decide them, and where it would stand."""
         where = "at the top" if self.batch == BASE else f"in batch {self.batch}"
         return f"`{self.verdict}: {self.pattern}` {where}"
+
+    @property
+    def proposal(self) -> Proposal | None:
+        """None: what the evidence names is to go, not the path."""
+        stays = self.verdict == "keep" and not self.undecided
+        return None if stays else Proposal("rule", self.batch, key=self.verdict, text=self.pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +95,16 @@ def arrivals(sides: Sides, markers: Markers) -> Arrivals:
     undecided = {path for group in trial.selection.unclassified for path in group.paths}
     covered: Counter[str] = Counter()
     items: list[New] = []
-    look = _Look(sides, markers)
+    importers = Importers(sides)
+    by_bytes = not sides.history.known and trial.cut is not None
+    same = same_content(sides.old.tree, new.tree) if by_bytes else {}
     # no rule may know a path any more that was there before
     for path in (*(path for path in new if path not in known), *sorted(undecided & known)):
         rule = _remover(path, trial)
         if rule is not None:
             covered[rule.batch] += 1
         else:
-            items.append(look.at(path, path in undecided))
+            items.append(_judged(path, path in undecided, sides, markers, importers, same))
     kept = tuple(item for item in items if not item.open)
     follow = {item.path for item in kept if item.follows}
     groups = _groups([item for item in items if item.open], follow, known, frozenset(new))
@@ -101,64 +120,56 @@ def _remover(path: str, trial: Trial) -> Rule | None:
     decision, cut = trial.selection.decisions.get(path), trial.cut
     if decision is None:
         return None
-    if cut is None:
-        return decision.rule if decision.verdict == "remove" else None
-    by_use = decision.verdict in ("prune", "reach", "follow")
-    stays = path in cut.output.tree if by_use else decision.verdict != "remove"
-    return None if stays else cut.decided.removed.get(path, decision.rule)
+    stays = decision.verdict != "remove"
+    if cut is not None and decision.verdict in ("prune", "reach", "follow"):
+        stays = path in cut.output.tree
+    removed: Mapping[str, Rule] = cut.decided.removed if cut else {}
+    return None if stays else removed.get(path, decision.rule)
 
 
-class _Look:
-    """Collects the evidence on one new path at a time."""
-
-    def __init__(self, sides: Sides, markers: Markers) -> None:
-        self.markers, self.history, self.output = markers, sides.history, sides.output
-        self.removed = sides.before.removed
-        self.importers = Importers(sides)
-        by_bytes = not sides.history.known and sides.done.cut is not None
-        self.same = same_content(sides.old.tree, sides.new.tree) if by_bytes else {}
-
-    def at(self, path: str, undecided: bool) -> New:
-        arrival = self.history.arrival(path)
-        commit, source = (arrival.commit, arrival.source) if arrival else (None, None)
-        source = source or self.same.get(path)
-        rule = self.removed.get(source) if source else None
-        if rule is not None:
-            verdict = "prune" if rule.verdict == "prune" else "remove"
-            moved = f"moved from {source}, which batch {rule.batch} removes"
-            return New(path, commit, (moved,), verdict, rule.batch, True, undecided=undecided)
-        evidence = [f"moved from {source}, which stays"] if source else []
-        standing = self.importers.standing(path)
-        marker = self.markers.of(path) if source is None else None
-        if marker is not None and (marker.stated or standing is None):
-            others = f"{marker.paths} removed paths and no kept one" if marker.paths else "no kept path has"
-            stated = f", and batch {marker.batch} states it" if marker.stated else f" (batch {marker.batch})"
-            named = f"its name has `{marker.word}`, as {others}{stated}"
-            return New(path, commit, (named,), "remove", marker.batch, True, undecided=undecided)
-        if standing is not None:
-            evidence.append(standing.evidence)
-        text = self.output.get(path, b"")
-        in_text = self.markers.in_text(text) if path.endswith(_SOURCES) else None
-        if in_text is not None:
-            word, count = in_text
-            lines = "1 line" if count == 1 else f"{count} lines"
-            evidence.append(f"`{word}` still stands on {lines} of it (batch {self.markers.facts[word]})")
-        doubt = in_text is not None or (standing is not None and standing.open)
-        return New(
-            path,
-            commit,
-            tuple(evidence) or ("nothing speaks against it",),
-            standing.verdict if standing else "keep",
-            standing.batch if standing else BASE,
-            undecided or doubt,
-            # a file that programs read at run time belongs to the code that names it, not to its folder
-            follows=standing is None and not doubt and not path.endswith(RUNTIME_SUFFIXES),
-            undecided=undecided,
-        )
-
-
-#: Files whose text is searched for words of facts.
-_SOURCES = (".py", ".cu", ".cuh", ".cc", ".h")
+def _judged(
+    path: str,
+    undecided: bool,
+    sides: Sides,
+    markers: Markers,
+    importers: Importers,
+    same: Mapping[str, str],
+) -> New:
+    """A new path with the evidence on it. `same`: where a path had its bytes before."""
+    names, commit = sides.history.origin(path)
+    source = same.get(path) if names[-1] == path else names[-1]
+    rule = sides.before.removed.get(source) if source else None
+    if rule is not None:
+        verdict = "prune" if rule.verdict == "prune" else "remove"
+        moved = f"moved from {source}, which batch {rule.batch} removes"
+        return New(path, commit, (moved,), verdict, rule.batch, True, undecided=undecided)
+    evidence = [f"moved from {source}, which stays"] if source else []
+    standing = importers.standing(path)
+    marker = markers.of(path) if source is None else None
+    if marker is not None and (marker.stated or standing is None):
+        others = f"{marker.paths} removed paths and no kept one" if marker.paths else "no kept path has"
+        stated = f", and batch {marker.batch} states it" if marker.stated else f" (batch {marker.batch})"
+        named = f"its name has `{marker.word}`, as {others}{stated}"
+        return New(path, commit, (named,), "remove", marker.batch, True, undecided=undecided)
+    if standing is not None:
+        evidence.append(standing.evidence)
+    in_text = markers.in_text(sides.output.get(path, b"")) if path.endswith(_SOURCES) else None
+    if in_text is not None:
+        word, count = in_text
+        batch = markers.facts[word]
+        evidence.append(f"`{word}` still stands on {plural(count, 'line')} of it (batch {batch})")
+    doubt = in_text is not None or (standing is not None and standing.open)
+    return New(
+        path,
+        commit,
+        tuple(evidence) or ("nothing speaks against it",),
+        standing.verdict if standing else "keep",
+        standing.batch if standing else BASE,
+        undecided or doubt,
+        # a file that programs read at run time belongs to the code that names it, not to its folder
+        follows=standing is None and not doubt and not path.endswith(RUNTIME_SUFFIXES),
+        undecided=undecided,
+    )
 
 
 def _groups(
@@ -193,24 +204,14 @@ def _alike(items: Iterable[New], every: Collection[str]) -> Iterator[tuple[str, 
         by_cause.setdefault((folder, item.verdict, item.batch, *reasons), []).append(item)
     for (folder, *_), same in by_cause.items():
         names = [item.path.rpartition("/")[2] for item in same]
-        start = _common_start(names)
-        end = _common_start([name[len(start) :][::-1] for name in names])[::-1]
+        start = common_start(names)
+        end = common_start([name[len(start) :][::-1] for name in names])[::-1]
         pattern = f"{folder}/{start}*{end}"
         rest = {path for path in every if fnmatchcase(path, pattern)} - {item.path for item in same}
         if len(same) > 1 and len(start) >= _MIN_START and "[" not in pattern and not rest:
             yield pattern, same
         else:
             yield from ((item.path, [item]) for item in same)
-
-
-def _common_start(names: Iterable[str]) -> str:
-    letters = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
-    return "".join(column[0] for column in letters)
-
-
-_MOVED = re.compile(r"moved from \S+(?=,)")
-#: Letters at the start of names below which a pattern would say nothing.
-_MIN_START = 3
 
 
 def _agreed(items: Sequence[New]) -> New | None:
@@ -231,19 +232,12 @@ def _group(pattern: str, items: Sequence[New], paths: Sequence[str]) -> Group:
         clause if len(items) == 1 or count == len(items) else f"{clause} ({count} of {len(items)})"
         for clause, count in sorted(clauses.items(), key=lambda c: (-c[1], c[0]))
     ]
-    commits = list(dict.fromkeys(str(item.commit) for item in items if item.commit))
-    came = ", ".join(commits[:3]) + (f" and {len(commits) - 3} more" if len(commits) > 3 else "")
+    came = listed(dict.fromkeys(str(item.commit) for item in items if item.commit), 3)
     rooted = pattern if "/" in pattern.rstrip("/") else f"/{pattern}"
-    unknown = any(item.undecided for item in items)
-    proposal = None
-    if unknown or first.verdict != "keep":
-        proposal = Proposal("rule", first.batch, key=first.verdict, text=rooted)
-    return Group(
-        rooted, tuple(paths), first.verdict, first.batch, tuple(evidence[:4]), came, unknown, proposal
-    )
+    undecided = any(item.undecided for item in items)
+    return Group(rooted, tuple(paths), first.verdict, first.batch, tuple(evidence[:4]), came, undecided)
 
 
 def _folders(path: str) -> list[str]:
     """The folders that a path lies in, innermost first."""
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[:count]) for count in range(len(parts), 0, -1)]
+    return [str(folder) for folder in PurePosixPath(path).parents if folder.name]

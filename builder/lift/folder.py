@@ -11,15 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.emit.diff import upstream_diff
 from builder.errors import BuildError, Mark, Problem, fail
+from builder.lift.overlays import file_diff
 from builder.lift.survey import Decision
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Patch
 from builder.overlay import patch
-from builder.tree import Snapshot, Tree
 
 FOLDER = "lift"
+#: What reading and using a file of JSON that anybody may have edited can raise.
+_DAMAGED = (OSError, ValueError, KeyError, TypeError, RecursionError)
 REPORT, PAGE, DATA, PATCH, DECISIONS = (
     "report.md", "page.md", "report.json", "proposal.patch", "decisions.json"
 )  # fmt: skip
@@ -50,7 +51,7 @@ def read(folder: Path) -> State:
     try:
         data = json.loads((folder / DATA).read_bytes())
         return State(folder, data["from"]["spec"], data["to"]["spec"], data["manifest"]["digest"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except _DAMAGED:
         raise fail("L005", f"{folder.name} holds no lift.", hint="start one with `lift UPSTREAM`") from None
 
 
@@ -61,7 +62,7 @@ def decisions(folder: Path) -> list[Decision]:
         return [Decision(str(row["id"]), str(row["why"])) for row in rows]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except _DAMAGED as error:
         raise fail("L005", f"{DECISIONS} cannot be read: {error}.", Mark(DECISIONS)) from None
 
 
@@ -87,9 +88,7 @@ def as_json(data: object) -> bytes:
 
 def proposal(manifest: Manifest, files: Mapping[str, bytes]) -> bytes:
     """A diff from the manifest and overlays to these files, for `git apply` in the manifest's folder."""
-    now = {path: data for path, data in _texts(manifest).items() if path in files}
-    nothing = Snapshot(Tree({}), {})
-    return upstream_diff(nothing.replace(now), nothing.replace(files))
+    return file_diff({path: data for path, data in _texts(manifest).items() if path in files}, files)
 
 
 def accept(root: Path, state: State, manifest: Manifest) -> list[str]:

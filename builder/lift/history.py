@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,23 +47,18 @@ class Commit:
         return self.id[:SHORT] + (f" (#{self.number})" if self.number else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """How a path arrived: the commit, and its former path if it was renamed on the way."""
-
-    commit: Commit
-    source: str | None = None
-
-
 @dataclass(frozen=True)
 class History:
-    """Commits from old to new, oldest first. Empty (and `known` false) where the two have no common
+    """Commits from old to new, oldest first. Empty, and without `git_dir`, where the two have no common
     repository: an upstream from an sdist, or a cached clone that holds single commits."""
 
     commits: tuple[Commit, ...] = ()
     git_dir: Path | None = None
     old: str = ""
-    known: bool = False
+
+    @property
+    def known(self) -> bool:
+        return self.git_dir is not None
 
     @cached_property
     def _touching(self) -> Mapping[str | None, tuple[int, ...]]:
@@ -93,37 +90,27 @@ class History:
                     deletion = commit if change.status == "D" else None
         return tuple(renames), deletion
 
-    def arrival(self, path: str) -> Arrival | None:
-        """The commit with which a path of the new commit came last, and the path it was at the start."""
+    def origin(self, path: str) -> tuple[list[str], Commit | None]:
+        """The names that a path of the new commit had, the oldest last, and the commit that gave it its own
+        (None: it always had it)."""
+        names, last = [path], len(self.commits)
         came: Commit | None = None
-        name = path
-        for commit in reversed(self.touching_backwards(path)):
-            change = next((c for c in commit.changes if c.path == name and c.status in ("A", "R")), None)
-            if change is not None:
-                came = came or commit
-                if change.source is None:
-                    break
-                name = change.source
-        return Arrival(came, name if name != path else None) if came else None
-
-    def touching_backwards(self, path: str) -> tuple[Commit, ...]:
-        """The commits that changed a path or what it was renamed from, oldest first."""
-        names = [path]
         for name in names:  # which grows
-            for number in self._touching.get(name, ()):
-                for change in self.commits[number].changes:
-                    if change.path == name and change.source and change.source not in names:
-                        names.append(change.source)
-        return self.touching(names)
+            for number in reversed(self._touching.get(name, ())):
+                changes = self.commits[number].changes if number < last else ()
+                change = next((c for c in changes if c.path == name and c.status in ("A", "R")), None)
+                if change is not None:
+                    came, last = came or self.commits[number], number
+                    names += [change.source] if change.source else []
+                    break
+        return names, came
 
     def blob(self, commit: str, path: str) -> bytes | None:
         """A file at a commit; None when it has no such file."""
-        if self.git_dir is None:
-            return None
-        try:
-            blob = git.read_object(self.git_dir, f"{commit}:{path}")
-        except git.GitError:
-            return None
+        blob = None
+        if self.git_dir is not None:
+            with suppress(git.GitError):
+                blob = git.read_object(self.git_dir, f"{commit}:{path}")
         return blob[2] if blob is not None and blob[1] == "blob" else None
 
 
@@ -132,8 +119,6 @@ def between(old: Upstream, new: Upstream) -> History:
     if not isinstance(new.blobs, GitBlobs) or not old.commit or not new.commit:
         return History()
     git_dir = new.blobs.git_dir
-    if git.types(git_dir, [old.commit]).get(old.commit) != "commit":
-        return History()
     try:
         if not git.run(git_dir, "merge-base", old.commit, new.commit).strip():
             return History()
@@ -143,7 +128,7 @@ def between(old: Upstream, new: Upstream) -> History:
         )  # fmt: skip
     except git.GitError:
         return History()
-    return History(tuple(parse_log(out)), git_dir, old.commit, True)
+    return History(tuple(parse_log(out)), git_dir, old.commit)
 
 
 def parse_log(out: bytes) -> list[Commit]:
@@ -168,32 +153,23 @@ def same_content(old: Tree, new: Tree) -> dict[str, str]:
 
     Content that several paths share (an empty file) proves nothing.
     """
-    deleted: dict[str, list[str]] = {}
-    came: dict[str, list[str]] = {}
-    for tree, other, paths_by_blob in ((old, new, deleted), (new, old, came)):
-        for path, entry in tree.items():
-            if path not in other:
-                paths_by_blob.setdefault(entry.blob, []).append(path)
-    kept = {entry.blob for path, entry in old.items() if path in new}
+    before, after = Counter(e.blob for e in old.values()), Counter(e.blob for e in new.values())
+    deleted = {entry.blob: path for path, entry in old.items() if path not in new}
     return {
-        paths[0]: deleted[blob][0]
-        for blob, paths in came.items()
-        if len(paths) == 1 and len(deleted.get(blob, ())) == 1 and blob not in kept
+        path: deleted[entry.blob]
+        for path, entry in new.items()
+        if path not in old and entry.blob in deleted and before[entry.blob] == after[entry.blob] == 1
     }
 
 
 def distances(commits: Iterable[str], new: Upstream) -> dict[str, int]:
     """For each of these commits that `new` descends from, the number of first-parent commits between."""
-    distances_by_commit: dict[str, int] = {}
-    if not isinstance(new.blobs, GitBlobs) or not new.commit:
-        return distances_by_commit
-    git_dir = new.blobs.git_dir
-    for commit in commits:
-        try:
-            if git.run(git_dir, "merge-base", commit, new.commit).decode().strip() == commit:
+    counts: dict[str, int] = {}
+    if isinstance(new.blobs, GitBlobs) and new.commit:
+        for commit in commits:
+            with suppress(git.GitError):
+                git.run(new.blobs.git_dir, "merge-base", "--is-ancestor", commit, new.commit)
                 way = f"{commit}..{new.commit}"
-                count = git.run(git_dir, "rev-list", "--first-parent", "--count", way, "--")
-                distances_by_commit[commit] = int(count)
-        except git.GitError:
-            continue
-    return distances_by_commit
+                count = git.run(new.blobs.git_dir, "rev-list", "--first-parent", "--count", way, "--")
+                counts[commit] = int(count)
+    return counts

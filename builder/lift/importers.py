@@ -31,8 +31,7 @@ class Importers:
 
     def __init__(self, sides: Sides) -> None:
         manifest, trial = sides.manifest, sides.done
-        self._packages = manifest.packages
-        self._cut = trial.cut
+        self._packages, self._new = manifest.packages, sides.new
         self._removed: Mapping[str, Rule] = trial.cut.decided.removed if trial.cut else {}
         self._prunes = {b.id for b in manifest.batches for r in b.rules if r.verdict == "prune"}
         self._reached: Mapping[str, object] = {}
@@ -49,7 +48,7 @@ class Importers:
     def standing(self, path: str) -> Standing | None:
         """What the importers of a path say; None if it is not a module, or is empty."""
         module = module_of(path, self._packages)
-        if module is None or self._cut is None or not self._reached or not self._cut.upstream[path].strip():
+        if module is None or not self._reached or not self._new[path].strip():
             return None
         if module in self._reached:
             return self._pruned_alike(path, module) or Standing("a root reaches it", open=False)
@@ -65,18 +64,15 @@ class Importers:
         are others; and whether a module that a root reaches imports it."""
         leaving: dict[str, None] = {}
         is_used = False
-        seen, todo = {module}, [module]
-        while todo:
-            for source, path in self._by.get(todo.pop(), {}).items():
-                if source in seen:
-                    continue
-                seen.add(source)
+        seen = [module]
+        for name in seen:  # which grows
+            for source, path in self._by.get(name, {}).items():
                 if path in self._removed:
                     leaving[path] = None
                 elif source in self._reached:
                     is_used = True
-                else:
-                    todo.append(source)
+                elif source not in seen:
+                    seen.append(source)
         return [path for path in leaving if not is_test(path)] or list(leaving), is_used
 
     def _pruned_alike(self, path: str, module: str) -> Standing | None:

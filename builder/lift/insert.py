@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from builder.errors import Mark
+from builder.lift.statements import common_start
 from builder.manifest.documents import facts_file, is_part
 from builder.manifest.statements import BASE, Span
 
@@ -64,9 +65,9 @@ def _version(text: str) -> str:
 
 
 def apply_all(
-    texts: Mapping[str, str], manifest: str, proposals: Sequence[Proposal], between: Span
-) -> tuple[dict[str, str], list[Proposal]]:
-    """The texts of a manifest's files with the proposals in them, and the proposals that fit nowhere.
+    texts: Mapping[str, str], manifest: str, proposals: Iterable[Proposal], between: Span
+) -> dict[str, str]:
+    """The texts of a manifest's files with the proposals in them.
 
     What changes a statement, or stands behind it, goes to the file in which it is. New rules and facts go to
     the facts of their batch if the manifest has parts, and to the `manifest` itself if it has none.
@@ -79,48 +80,33 @@ def apply_all(
         file = facts_file(proposal.batch) if new else manifest
         by_file.setdefault(proposal.mark.file if proposal.mark else file, []).append(proposal)
     new_texts = dict(texts)
-    unplaced: list[Proposal] = []
     for file, some in by_file.items():
         if file in texts or not any(proposal.mark for proposal in some):
             old = texts.get(file) or _HEAD.format(batch=file.split("/")[1])
-            new_texts[file], some = apply(old, some, between, whole=file == manifest)
-        unplaced += some
-    return new_texts, unplaced
+            new_texts[file] = apply(old, some, between, whole=file == manifest)
+    return new_texts
 
 
-def apply(
-    text: str, proposals: Sequence[Proposal], between: Span, whole: bool = True
-) -> tuple[str, list[Proposal]]:
-    """The text with the proposals in it, and the proposals that fit nowhere.
+def apply(text: str, proposals: Sequence[Proposal], between: Span, whole: bool = True) -> str:
+    """The text of one file with the proposals in it; one that fits nowhere, or is repeated, changes nothing.
 
-    `between`: the last version with what was removed, and the first with what is new. `whole`: the text is
-    the manifest, and not a part of one batch.
+    `between`: from the version of the old upstream, up to which statements matched, to that of the new one,
+    since which the new ones do. `whole`: it is the manifest itself, and not the part of a batch.
     """
+    proposals = list(dict.fromkeys(proposals))
     layout = _Layout(text, between, whole)
-    cuts: list[tuple[int, int, bool, str]] = []
-    unplaced: list[Proposal] = []
-    together: dict[object, list[Proposal]] = {}  # those for a list that a batch does not have share a new one
-    for proposal in dict.fromkeys(proposals):
-        lacks_list = proposal.kind in ("rule", "fact") and layout.entries(proposal) is None
-        key = (proposal.batch, proposal.key) if lacks_list else proposal
-        together.setdefault(key, []).append(proposal)
-    for same in together.values():
-        first = same[0]
-        change = _CHANGES[first.kind](layout, first) if first in together else _new_list(layout, same)
-        if change is None:
-            unplaced += same
-        else:
-            start, end, new = change
-            # where both stand at one place, what belongs to an item goes before what follows it
-            cuts.append((start, end, first.kind not in ("until", "preimage"), new))
+    cuts = [(*c, p.kind) for p in proposals if p.mark and (c := _CHANGES[p.kind](layout, p)) is not None]
     changed_from = len(text) + 1
-    for start, end, _, new in sorted(cuts, key=lambda cut: cut[:3], reverse=True):
-        if start < end:
-            if end > changed_from:
-                continue  # another proposal has changed this very text
-            changed_from = start
-        text = text[:start] + new + text[end:]
-    return text, unplaced
+    # where several stand at one place, what belongs to an item goes before the copy that follows it
+    for start, end, new, _ in sorted(cuts, key=lambda cut: (*cut[:2], cut[3] == "moved"), reverse=True):
+        if start == end or end <= changed_from:  # else another proposal has changed this very text
+            changed_from = start if start < end else changed_from
+            text = text[:start] + new + text[end:]
+    for proposal in (p for p in proposals if not p.mark):
+        cut = _added(_Layout(text, between, whole), proposal)
+        if cut is not None:
+            text = text[: cut[0]] + cut[2] + text[cut[1] :]
+    return text
 
 
 _Cut = tuple[int, int, str]
@@ -133,8 +119,7 @@ class _Layout:
         import yaml
 
         self.text = text
-        self.until = f"until: {_version(between.until or '')}"
-        self.since = f"since: {_version(between.since or '')}"
+        self.since, self.until = (_version(version or "") for version in (between.since, between.until))
         self.lines = text.split("\n")
         self.starts = [0, *itertools.accumulate(len(line) + 1 for line in self.lines)]
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -178,18 +163,6 @@ class _Layout:
         named = (item for item in batches if (node := _value(item, "id")) is not None and node.value == name)
         return self.root if name == BASE or not self.whole else next(named, None)
 
-    def entries(self, proposal: Proposal) -> Any:
-        """The list or mapping of a batch that a proposal adds to; None if there is none, or an empty one."""
-        batch = self.batch(proposal.batch)
-        node = _value(batch if proposal.kind == "rule" else _value(batch, "facts"), proposal.key)
-        return node if node is not None and node.value else None
-
-    def row(self, proposal: Proposal) -> str:
-        """A new rule or fact as it is written."""
-        if proposal.kind == "rule":
-            return f"{{path: {scalar(proposal.text)}, {self.since}}}"
-        return f"{scalar(proposal.text)}: {{value: false, {self.since}}}"
-
     def behind(self, items: Any, item: Any, text: str) -> _Cut:
         """One more item of a list, or entry of a mapping, behind one of them."""
         if items.flow_style:
@@ -198,16 +171,17 @@ class _Layout:
         at, dash = self.line_after(item), "- " if items.id == "sequence" else ""
         return at, at, f"{' ' * items.start_mark.column}{dash}{text}\n"
 
-    def with_entry(self, mapping: Any, entry: str) -> _Cut | None:
+    def with_entry(self, mapping: Any, key: str, value: str) -> _Cut | None:
         """A mapping with one more key, behind its first value that ends on the line of its key."""
-        if _value(mapping, entry.partition(":")[0]) is not None:
+        entry = f"{key}: {value}"
+        if _value(mapping, key) is not None:
             return None
         if mapping.flow_style:
             return self.behind(mapping, _children(mapping)[-1], entry)
-        for name, value in mapping.value:
-            simple = value.flow_style if _children(value) else getattr(value, "style", "") not in ("|", ">")
-            if simple and value.end_mark.line == name.start_mark.line:
-                return self.behind(mapping, value, entry)
+        for name, node in mapping.value:
+            simple = node.flow_style if _children(node) else getattr(node, "style", "") not in ("|", ">")
+            if simple and node.end_mark.line == name.start_mark.line:
+                return self.behind(mapping, node, entry)
         return self.before(mapping, entry)
 
     def before(self, mapping: Any, entry: str) -> _Cut:
@@ -238,104 +212,77 @@ def _value(node: Any, key: str) -> Any:
 
 
 def _until(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    place = _at(proposal)
-    if place in layout.items:
-        node, _, key = layout.items[place]
-        name = "path" if key in _RULES else "name"
-    elif place in layout.values:
-        node, name = layout.values[place], "value"
-    else:
+    item, _, key = layout.items.get(_at(proposal), (None, None, ""))
+    node = item or layout.values.get(_at(proposal))
+    if node is None:
         return None
     if node.id == "mapping":
-        return layout.with_entry(node, layout.until)
+        return layout.with_entry(node, "until", layout.until)
+    name = "value" if item is None else "path" if key in _RULES else "name"
     start, end = layout.span(node)
-    return start, end, f"{{{name}: {layout.text[start:end]}, {layout.until}}}"
-
-
-def _rule(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    """A rule behind the one whose path has most in common with its own; behind the last of equals."""
-
-    def common(item: Any) -> int:
-        path = item if item.id == "scalar" else _value(item, "path")
-        pairs = zip(path.value, proposal.text, strict=False) if path is not None else ()
-        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-    rules = layout.entries(proposal)
-    return layout.behind(rules, max(reversed(rules.value), key=common), layout.row(proposal))
-
-
-def _fact(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    facts = layout.entries(proposal)
-    return layout.behind(facts, _children(facts)[-1], layout.row(proposal))
-
-
-def _new_list(layout: _Layout, proposals: Sequence[Proposal]) -> _Cut | None:
-    """A list of rules, or a mapping of facts, for a batch that has none.
-
-    It comes behind the reason of the batch, or at the end of its part.
-    """
-    first, is_rule = proposals[0], proposals[0].kind == "rule"
-    batch = layout.batch(first.batch)
-    why, facts = _value(batch, "why"), _value(batch, "facts")
-    part = not layout.whole and (batch is None or not batch.flow_style)
-    if not part and (why is None or batch.flow_style):
-        return None
-    if _value(batch if is_rule else facts, first.key) is not None:
-        return None
-    column = (0 if part else batch.start_mark.column) + (0 if is_rule else 2)
-    indent, dash = " " * (column + 2), "- " if is_rule else ""
-    text = f"{first.key}:" + "".join(f"\n{indent}{dash}{layout.row(p)}" for p in proposals)
-    if part and (is_rule or facts is None):
-        end = len(layout.text)
-        return end, end, f"{text}\n" if is_rule else f"facts:\n{' ' * column}{text}\n"
-    if is_rule or facts is None:
-        return layout.behind(batch, why, text if is_rule else f"facts:\n{' ' * column}{text}")
-    if facts.flow_style or not facts.value or facts.start_mark.column != column:
-        return None
-    return layout.before(facts, text)
+    return start, end, f"{{{name}: {layout.text[start:end]}, until: {layout.until}}}"
 
 
 def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
     """A copy of an edit behind it, for another scope, since the new version."""
-    if _at(proposal) not in layout.items:
+    item, items, _ = layout.items.get(_at(proposal), (None, None, ""))
+    if item is None:
         return None
-    item, items, _ = layout.items[_at(proposal)]
     scope = next((_value(item, key) for key in _SCOPES if _value(item, key) is not None), None)
     if item.id == "scalar" or (items.flow_style and scope is not None and scope is _value(item, "name")):
-        return layout.behind(items, item, f"{{name: {scalar(proposal.text)}, {layout.since}}}")
+        return layout.behind(items, item, f"{{name: {scalar(proposal.text)}, since: {layout.since}}}")
     if scope is None or items.flow_style or _value(item, "until") or _value(item, "optional"):
         return None  # it was expected to be absent, or its place is unknown
     old = _value(item, "since")
-    since = layout.with_entry(item, layout.since)
-    if old is not None:
-        since = (*layout.span(old), layout.since.partition(" ")[2])
+    since = layout.with_entry(item, "since", layout.since) if old is None else None
     first, at = layout.starts[item.start_mark.line], layout.line_after(item)
     body = layout.text[first:at]
-    changes = [(*layout.span(scope), scalar(proposal.text)), *([since] if since else [])]
+    changes = [(*layout.span(scope), scalar(proposal.text)), since or (*layout.span(old), layout.since)]
     for begin, stop, new in sorted(changes, reverse=True):
         body = body[: begin - first] + new + body[stop - first :]
     return at, at, body
 
 
 def _preimage(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    item = layout.items.get(_at(proposal), (None,))[0]
-    blobs = _value(item, "preimage")
-    if blobs is None or not blobs.value:
+    blobs = _value(layout.items.get(_at(proposal), (None,))[0], "preimage")
+    return layout.behind(blobs, blobs.value[-1], scalar(proposal.text)) if blobs is not None else None
+
+
+#: What proposals for a statement do.
+_CHANGES = {"until": _until, "moved": _moved, "preimage": _preimage}
+
+
+def _added(layout: _Layout, proposal: Proposal) -> _Cut | None:
+    """A new rule behind the one whose path has most in common with its own, or the last of equals; a new fact
+    or pin behind all others."""
+    if proposal.kind == "pin":
+        entries, stated = _value(_value(layout.root, "upstream"), "pins"), proposal.key
+        if not stated.startswith("{"):
+            stated = f"{{commit: {scalar(stated)}, version: {layout.since}}}"
+        return layout.behind(entries, _children(entries)[-1], f"{proposal.text}: {stated}")
+    is_rule, batch = proposal.kind == "rule", layout.batch(proposal.batch)
+    facts, why = _value(batch, "facts"), _value(batch, "why")
+    entries = _value(batch if is_rule else facts, proposal.key)
+    name, since = scalar(proposal.text), f"since: {layout.since}"
+    row = f"{{path: {name}, {since}}}" if is_rule else f"{name}: {{value: false, {since}}}"
+
+    def common(item: Any) -> int:
+        path = item if item.id == "scalar" else _value(item, "path")
+        return len(common_start([path.value, proposal.text])) if is_rule else 0
+
+    if items := _children(entries):
+        return layout.behind(entries, max(reversed(items), key=common), row)
+    # a batch without any: behind its reason, or at the end of its part
+    part = not layout.whole and (batch is None or not batch.flow_style)
+    if entries is not None or (not part and (why is None or batch.flow_style)):
         return None
-    return layout.behind(blobs, blobs.value[-1], scalar(proposal.text))
-
-
-def _pin(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    """A pin behind the others, written as they are."""
-    pins = _value(_value(layout.root, "upstream"), "pins")
-    if pins is None or not pins.value:
-        return None
-    stated = proposal.key
-    if not stated.startswith("{"):
-        stated = f"{{commit: {scalar(stated)}, version: {layout.since.partition(' ')[2]}}}"
-    return layout.behind(pins, _children(pins)[-1], f"{proposal.text}: {stated}")
-
-
-_CHANGES = {
-    "until": _until, "rule": _rule, "fact": _fact, "moved": _moved, "preimage": _preimage, "pin": _pin,
-}  # fmt: skip
+    column = 0 if part else batch.start_mark.column
+    indent = " " * (column + 2)
+    text = f"{proposal.key}:\n{indent}- {row}" if is_rule else f"{proposal.key}:\n{indent}  {row}"
+    if not is_rule and facts is not None:
+        fits = facts.value and not facts.flow_style and facts.start_mark.column == column + 2
+        return layout.before(facts, text) if fits else None
+    if not is_rule:
+        text = f"facts:\n{indent}{text}"
+    end = len(layout.text)
+    return (end, end, f"{text}\n") if part else layout.behind(batch, why, text)

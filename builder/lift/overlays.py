@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import tempfile
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from builder.adapter import PROGRAM
@@ -39,7 +40,7 @@ class Changed:
     diff: str
     conflicts: int | None
     merged: bytes | None = None
-    shown: str = ""  # the merge with its conflicts
+    shown: str = ""  # the merge with its conflicts, if any
     proposals: tuple[Proposal, ...] = ()
 
 
@@ -58,19 +59,18 @@ def _file(file: WholeFile, sides: Sides) -> Changed | None:
         return None
     base, theirs, ours = old[file.path], new[file.path], sides.manifest.overlays[file.overlay]
     merged, conflicts = merge(ours, base, theirs)
-    change = Changed(
+    admitted = Proposal("preimage", file.batch, file.mark, text=new.tree[file.path].blob)
+    return Changed(
         f"{file.overlay} replaces {file.path}",
         file.path,
         file.overlay,
         sides.history.touching([file.path]),
-        _diff(file.path, base, theirs),
+        file_diff({file.path: base}, {file.path: theirs}).decode("utf-8", "replace"),
         conflicts,
+        merged if merged != ours and not conflicts else None,
+        merged.decode("utf-8", "replace"),
+        (admitted,) if file.preimage and not conflicts else (),
     )
-    if conflicts:
-        return replace(change, shown=merged.decode("utf-8", "replace"))
-    admitted = Proposal("preimage", file.batch, file.mark, text=new.tree[file.path].blob)
-    proposals = (admitted,) if file.preimage else ()
-    return replace(change, merged=merged if merged != ours else None, proposals=proposals)
 
 
 def _body(edit: Edit, sides: Sides) -> Changed | None:
@@ -79,7 +79,8 @@ def _body(edit: Edit, sides: Sides) -> Changed | None:
     if before is None or after is None or before == after or edit.by is None:
         return None
     what, commits = f"{edit.by} is the body of {edit.target}", sides.history.touching([path, now])
-    return Changed(what, now, edit.by, commits, _diff(now, before, after), None)
+    diff = file_diff({now: before}, {now: after}).decode("utf-8", "replace")
+    return Changed(what, now, edit.by, commits, diff, None)
 
 
 def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes | None, str]:
@@ -101,21 +102,19 @@ def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes
 def merge(ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, int]:
     """(`git merge-file` of three texts with conflicts marked, how many conflicts)."""
     with tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-") as folder:
-        names = []
-        for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
-            (Path(folder) / name).write_bytes(data)
-            names.append(str(Path(folder) / name))
-        labels = [w for label in ("the overlay", "upstream before", "upstream now") for w in ("-L", label)]
+        texts = {"the overlay": ours, "upstream before": base, "upstream now": theirs}
+        for label, data in texts.items():
+            (Path(folder) / label).write_bytes(data)
+        words = ["merge-file", "-p", "--diff3", *texts]
         done = subprocess.run(
-            git.command(None, ["merge-file", "-p", "--diff3", *labels, *names]),
-            capture_output=True, env=git.environment(), check=False,
-        )  # fmt: skip
+            git.command(None, words), capture_output=True, env=git.environment(), check=False, cwd=folder
+        )
     if done.returncode > 127:
         raise fail("E003", f"git merge-file failed: {git.GitError(done.stderr.decode()).reason}.")
     return done.stdout, done.returncode
 
 
-def _diff(path: str, before: bytes, after: bytes) -> str:
+def file_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> bytes:
+    """The unified diff between files, by their paths."""
     nothing = Snapshot(Tree({}), {})
-    diff = upstream_diff(nothing.replace({path: before}), nothing.replace({path: after}))
-    return diff.decode("utf-8", "replace")
+    return upstream_diff(nothing.replace(before), nothing.replace(after))

@@ -5,18 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from builder.analysis.surface_diff import Surfaces
 from builder.graph.names import path_of
 from builder.lift import culprit
-from builder.lift.history import Commit, History
+from builder.lift.history import Commit
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
-from builder.lift.statements import most_common
+from builder.lift.statements import most_common, shortened
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
+from builder.pipeline.answers.answer import listed, plural
 from builder.source.parse import parse
 from builder.surface.model import Item, Surface
 from builder.tree import Snapshot
@@ -55,8 +56,7 @@ class NewFact:
     @property
     def used(self) -> str:
         """How often the output uses its name, in words."""
-        word = "place" if self.kind == "choice" else "use"
-        return f"{self.uses:,} {word}" if self.uses == 1 else f"{self.uses:,} {word}s"
+        return plural(self.uses, "place" if self.kind == "choice" else "use")
 
 
 def predicates(sides: Sides, markers: Markers) -> list[NewFact]:
@@ -78,28 +78,26 @@ def predicates(sides: Sides, markers: Markers) -> list[NewFact]:
                 if name in before or full in stated or not _NAMED.fullmatch(name):
                     continue
                 batch = markers.facts.get(name.removeprefix("is_").removeprefix("use_"))
-                evidence, is_open = _verdict(body, bool(uses[name]), batch is not None)
+                ours = None if batch is not None else _OURS.search(body)
+                if not uses[name]:
+                    evidence = "the facts decide it: the output has no such function any more"
+                elif ours is not None:
+                    evidence = f"it reads `{ours[0]}`, so it is about a platform that stays"
+                else:
+                    beside = "it stands beside the platform predicates and reads nothing of the kept platform"
+                    evidence = f"{beside}: `{body}`"
+                is_open = bool(uses[name]) and ours is None
                 proposal = None
                 # `false` is proposed only for what certainly asks for another platform
                 if is_open and (batch is not None or _THEIRS.search(body)):
                     batch = batch or most_common(batches[module])
                     proposal = Proposal("fact", batch, key="predicates", text=full)
-                others, commit = max(0, uses[name] - 1), _arrival(path, name, sides.history)
+                others = max(0, uses[name] - 1)
+                commit = culprit.wrote(path, re.compile(rb"\b%s\b" % name.encode()), sides.history)
                 new_facts.append(
                     NewFact("predicate", full, path, line, others, evidence, is_open, commit, proposal)
                 )
     return new_facts
-
-
-def _verdict(body: str, in_output: bool, has_batch: bool) -> tuple[str, bool]:
-    """(what there is to say about a new predicate, whether a person has to state its value)."""
-    if not in_output:
-        return "the facts decide it: the output has no such function any more", False
-    ours = None if has_batch else _OURS.search(body)
-    if ours is not None:
-        return f"it reads `{ours[0]}`, so it is about a platform that stays", False
-    beside = "it stands beside the platform predicates and reads nothing of the kept platform"
-    return f"{beside}: `{body}`", True
 
 
 def platform_methods(sides: Sides) -> list[NewFact]:
@@ -119,31 +117,14 @@ def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> list[NewFac
 
     A value that came in several places is one.
     """
-    absent = {v for b in manifest.batches for o in b.options for v in o.values if isinstance(v, str)}
-    by_value: dict[str, list[tuple[Item, list[str]]]] = {}
     new, output = surfaces.before, surfaces.after
-    for value, item, beside in (
-        *_choices(old, new, output, absent),
-        *_members(old, new, output, absent, manifest),
-    ):
-        by_value.setdefault(value, []).append((item, beside))
-    new_facts: list[NewFact] = []
-    for value, items in sorted(by_value.items()):
-        keys = [item.key for item, _ in items]
-        where = list(dict.fromkeys(key.group if key.kind == "registry" else key.name for key in keys))
-        names = list(dict.fromkeys(name for _, beside in items for name in beside))
-        more = f" and {len(where) - 4} more" if len(where) > 4 else ""
-        evidence = f"a new value of {', '.join(where[:4])}{more}, beside {', '.join(names[:4])}"
-        place = items[0][0].places[0]
-        new_facts.append(NewFact("choice", value, place.path, place.line, len(items), evidence, True))
-    return new_facts
-
-
-#: A value, the item of the output that has it, and the absent values beside it.
-_Choice = tuple[str, Item, list[str]]
-
-
-def _choices(old: Surface, new: Surface, output: Surface, absent: set[str]) -> Iterator[_Choice]:
+    absent = {v for b in manifest.batches for o in b.options for v in o.values if isinstance(v, str)}
+    owners = {a.name.rpartition(".")[0] for b in manifest.batches for a in b.absent if a.kind == "symbol"}
+    groups: dict[str, list[str]] = {}
+    for key in old:
+        if key.kind == "registry":
+            groups.setdefault(key.group, []).append(key.name)
+    by_value: dict[str, list[tuple[Item, list[str]]]] = {}  # where a value came, and what stood there before
     for key, item in output.items():
         before, after, now = (
             side[key].details.get("choices") if key in side else None for side in (old, new, output)
@@ -152,22 +133,21 @@ def _choices(old: Surface, new: Surface, output: Surface, absent: set[str]) -> I
             beside = sorted({v for v in (*before, *after) if isinstance(v, str) and v in absent})
             for value in now if beside else ():
                 if isinstance(value, str) and value not in before and value not in absent:
-                    yield value, item, beside
-
-
-def _members(
-    old: Surface, new: Surface, output: Surface, absent: set[str], manifest: Manifest
-) -> Iterator[_Choice]:
-    owners = {a.name.rpartition(".")[0] for b in manifest.batches for a in b.absent if a.kind == "symbol"}
-    groups: dict[str, list[str]] = {}
-    for key in old:
-        if key.kind == "registry":
-            groups.setdefault(key.group, []).append(key.name)
+                    by_value.setdefault(value, []).append((item, beside))
     for key, item in output.items():
         if key.kind == "registry" and key not in old and key in new and key.group in groups:
             beside = sorted({name for name in groups[key.group] if name.lower() in absent})
             if beside or key.group in owners:
-                yield key.name, item, beside or ["one that is absent"]
+                by_value.setdefault(key.name, []).append((item, beside or ["one that is absent"]))
+    new_facts: list[NewFact] = []
+    for value, items in sorted(by_value.items()):
+        keys = [item.key for item, _ in items]
+        where = listed(dict.fromkeys(key.group if key.kind == "registry" else key.name for key in keys), 4)
+        names = list(dict.fromkeys(name for _, beside in items for name in beside))
+        evidence = f"a new value of {where}, beside {', '.join(names[:4])}"
+        place = items[0][0].places[0]
+        new_facts.append(NewFact("choice", value, place.path, place.line, len(items), evidence, True))
+    return new_facts
 
 
 def _functions(snapshot: Snapshot, path: str) -> Mapping[str, tuple[int, str]]:
@@ -181,8 +161,8 @@ def _functions(snapshot: Snapshot, path: str) -> Mapping[str, tuple[int, str]]:
         if isinstance(node, ast.FunctionDef):
             arguments = node.args
             if not (arguments.args or arguments.posonlyargs or arguments.vararg or arguments.kwarg):
-                text = "; ".join(" ".join(ast.unparse(s).split()) for s in node.body)
-                functions[node.name] = (node.lineno, text if len(text) < 120 else text[:119] + "…")
+                text = "; ".join(map(ast.unparse, node.body))
+                functions[node.name] = (node.lineno, shortened(text, 120))
     return functions
 
 
@@ -195,9 +175,3 @@ def _methods(snapshot: Snapshot) -> Mapping[str, list[tuple[str, int]]]:
             name = f"{match[1].decode()}.{match[2].decode()}"
             places.setdefault(name, []).append((path, data.count(b"\n", 0, match.start()) + 1))
     return places
-
-
-def _arrival(path: str, name: str, history: History) -> Commit | None:
-    """The commit that added a name to a file."""
-    word = re.compile(rb"\b" + name.encode() + rb"\b")
-    return culprit.wrote(path, lambda data: word.search(data) is not None, history)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from builder.adapter import MIRROR
 from builder.errors import CODES, GATE_FAILED, RULE_BROKEN, Mark, Problem
-from builder.lift.arrivals import Group, New
 from builder.lift.history import SHORT, Commit
 from builder.lift.lost import Lost
 from builder.lift.overlays import Changed
-from builder.lift.predicates import NewFact
-from builder.lift.surface import Dependency, Difference
+from builder.lift.statements import words
+from builder.lift.surface import Dependency
 from builder.lift.survey import Survey
+from builder.pipeline.answers.answer import plural
 from builder.report import also, as_dict, clean, ordered
+from builder.select.suggest import few
 from builder.upstream.model import Upstream
 
 #: Rows of a list shown on the page; report.json has all.
 _MAX_ROWS = 40
+#: Lists of which the page shows every row: what stops the lift.
+_WHOLE = ("To decide", "No longer matches", "Paths that no rule decides", "What else stops the build")
 #: Lines of a diff or a merge shown on the page.
 _MAX_LINES = 120
 #: Problems of one code, and characters of each, that a terminal shows.
@@ -28,32 +31,44 @@ _MAX_PROBLEMS, _MAX_WIDTH = 3, 150
 
 def markdown(survey: Survey) -> str:
     """The report: everything, but of long lists only the first rows."""
-    arrivals = survey.arrivals
-    of_statements = {item.problem for item in survey.lost}
+    lost, arrivals = survey.lost, survey.arrivals
+    of_statements = {item.problem for item in lost}
     rest = [p for p in survey.build_problems if p.code != "R003" and p not in of_statements]
     left = survey.proposed.problems if survey.proposed else ()
-    every: int | None = None
+    sections: dict[str, list[str]] = {
+        "To decide": [_question(q.problem) for q in survey.questions],
+        "Decided by hand": [f"{q.problem.message} **{d.why}**" for q, d in survey.decided],
+        "No longer matches": [_lost(item) for item in lost if item.problem],
+        "Optional, and no longer matches": [_lost(item) for item in lost if not item.problem],
+        "Paths that no rule decides": [
+            f"{g.sentence}{f' They came with `{g.came}`.' if g.came else ''} Proposed: {g.rule}."
+            for g in arrivals.groups
+            if g.undecided
+        ],
+        "New paths that stay": [
+            f"`{item.path}`: {'; '.join(item.evidence)}{_since(item.commit)}." for item in arrivals.kept
+        ],
+        "New facts, without doubt": [
+            f"`{f.name}` ({f.path}:{f.line}, {f.used} in the output{_since(f.commit)}): {f.evidence}."
+            for f in survey.facts
+            if not f.open
+        ],
+        "Overlays over changed code": [_changed(item) for item in survey.overlays],
+        "Surface": [
+            f"{d.key} {d.change} ({d.place}){f': {d.detail}' if d.detail else ''}" for d in survey.surface
+        ],
+        "Left before, and stays now": [f"`{n}` ({place})" for n, place in (survey.returned or {}).items()],
+        "Dependencies": [_dependency(row) for row in survey.dependencies],
+        "What else stops the build": [_problem(p, survey.causes) for p in rest],
+        "Left with the proposal": [_problem(p, {}) for p in left],
+    }
     parts = [f"# Lift from {named(survey.old)} to {named(survey.new)}", "", *summary(survey), ""]
-    for title, most, rows in (
-        ("To decide", every, [_question(q.problem) for q in survey.questions]),
-        ("Decided by hand", _MAX_ROWS, [f"{q.problem.message} **{d.why}**" for q, d in survey.decided]),
-        ("No longer matches", every, [_lost(item) for item in survey.lost if item.problem]),
-        ("Optional, and no longer matches", _MAX_ROWS, [_lost(i) for i in survey.lost if not i.problem]),
-        ("Paths that no rule decides", every, [_undecided(g) for g in arrivals.groups if g.undecided]),
-        ("New paths that stay", _MAX_ROWS, [_stays(item) for item in arrivals.kept]),
-        ("New facts, without doubt", _MAX_ROWS, [_fact(fact) for fact in survey.facts if not fact.open]),
-        ("Overlays over changed code", _MAX_ROWS, [_changed(item) for item in survey.overlays]),
-        ("Surface", _MAX_ROWS, [_surface(difference) for difference in survey.surface]),
-        (
-            "Left before, and stays now",
-            _MAX_ROWS,
-            [f"`{name}` ({place})" for name, place in (survey.returned or {}).items()],
-        ),
-        ("Dependencies", _MAX_ROWS, [_dependency(row) for row in survey.dependencies]),
-        ("What else stops the build", every, [_problem(p, survey.causes) for p in rest]),
-        ("Left with the proposal", _MAX_ROWS, [_problem(p, {}) for p in left]),
-    ):
-        parts += _section(title, rows, most)
+    for title, rows in sections.items():
+        shown = rows if title in _WHOLE else rows[:_MAX_ROWS]
+        parts += [f"## {title} ({len(rows):,})", ""] if rows else []
+        parts += [f"- {clean(row)}" for row in shown]
+        parts += [f"- ... and {len(rows) - len(shown):,} more in report.json"] if rows[len(shown) :] else []
+        parts += [""] if rows else []
     for item in survey.overlays:
         parts += [f"## {item.path}: what upstream changed", "", *_block("diff", item.diff)]
         if item.conflicts:
@@ -63,9 +78,6 @@ def markdown(survey: Survey) -> str:
 
 def page(survey: Survey) -> str:
     """A short page: what happened on the way, and what was decided."""
-    broken = [_cells(item) for item in survey.lost if item.problem]
-    quiet = [_cells(item) for item in survey.lost if not item.problem]
-    decided = [f"| `{_cell(q.id)}` | {_cell(d.why)} |" for q, d in survey.decided]
     statement = "| statement | batch | upstream's commit |"
     parts = [
         f"# {named(survey.old)} to {named(survey.new)}",
@@ -76,9 +88,17 @@ def page(survey: Survey) -> str:
         "",
     ]
     for title, heading, rows in (
-        ("Decided by a person", "| what | why it stands |", decided),
-        ("Statements that had to give way", statement, broken),
-        ("Optional statements that match no longer", statement, quiet),
+        (
+            "Decided by a person",
+            "| what | why it stands |",
+            [f"| `{_cell(q.id)}` | {_cell(d.why)} |" for q, d in survey.decided],
+        ),
+        ("Statements that had to give way", statement, [_cells(i) for i in survey.lost if i.problem]),
+        (
+            "Optional statements that match no longer",
+            statement,
+            [_cells(i) for i in survey.lost if not i.problem],
+        ),
     ):
         if rows:
             parts += [f"## {title}", "", heading, "| --- " * (heading.count("|") - 1) + "|", *rows, ""]
@@ -98,13 +118,13 @@ def terminal(survey: Survey) -> str:
         lines += ["", f"{code} ({len(rows):,}): {CODES[code][1]}", *rows[:_MAX_PROBLEMS]]
         if len(rows) > _MAX_PROBLEMS:
             lines.append(f"  ... and {len(rows) - _MAX_PROBLEMS:,} more")
-    return "\n".join(lines) + "\n"
+    return _joined(lines)
 
 
 def summary(survey: Survey) -> list[str]:
     """The result in a few sentences."""
     lines = [
-        f"{counted(len(survey.history.commits), 'commit')} of upstream on the way."
+        f"{plural(len(survey.history.commits), 'commit')} of upstream on the way."
         if survey.history.known
         else "No repository here has the history between the two upstreams, so no commit is named: "
         f"set `{MIRROR}` to a full clone."
@@ -113,31 +133,31 @@ def summary(survey: Survey) -> list[str]:
     quiet = len(survey.lost) - broken
     verb = "matches" if broken == 1 else "match"
     more = f", and {quiet:,} that may match nothing" if quiet else ""
-    lines.append(f"{counted(broken, 'statement')} of the manifest no longer {verb}{more}.")
+    lines.append(f"{plural(broken, 'statement')} of the manifest no longer {verb}{more}.")
     came = survey.arrivals
     covered, open_paths = sum(came.covered.values()), sum(len(g.paths) for g in came.groups)
     lines.append(
-        f"{counted(covered + len(came.kept) + open_paths, 'new path')}: rules take {covered:,}, "
+        f"{plural(covered + len(came.kept) + open_paths, 'new path')}: rules take {covered:,}, "
         f"{len(came.kept):,} stay without doubt, {open_paths:,} need a rule or a decision."
     )
     if came.covered:
         lines.append(f"Taken: {', '.join(f'{batch} {count:,}' for batch, count in came.covered.items())}.")
     if survey.build_problems:
         codes = ", ".join(sorted({p.code for p in survey.build_problems}))
-        lines.append(f"The build has {counted(len(survey.build_problems), 'problem')} ({codes}).")
+        lines.append(f"The build has {plural(len(survey.build_problems), 'problem')} ({codes}).")
     else:
         lines.append("The build passes every gate.")
     if survey.returned is None:
         lines.append(f"What left at {survey.old.spec} and stays now is not known: build it first (`dist`).")
     elif survey.returned:
-        definitions = counted(len(survey.returned), "definition")
+        definitions = plural(len(survey.returned), "definition")
         lines.append(f"{definitions} left at {survey.old.spec} and would stay now.")
     if survey.proposed is not None:
         lines.append(
-            f"The proposal makes {counted(len(survey.proposed.proposals), 'change')}; "
-            f"with it, {counted(len(survey.proposed.problems), 'problem')} would be left."
+            f"The proposal makes {plural(len(survey.proposed.proposals), 'change')}; "
+            f"with it, {plural(len(survey.proposed.problems), 'problem')} would be left."
         )
-    questions = counted(len(survey.questions), "question")
+    questions = plural(len(survey.questions), "question")
     lines.append(f"{questions} to decide." if survey.questions else "Nothing else is to decide.")
     return lines
 
@@ -145,18 +165,19 @@ def summary(survey: Survey) -> list[str]:
 def exit_status(survey: Survey) -> int:
     """5: a rule is broken; 1: a gate fails; 3: questions are open; 0: the lift is done."""
     statuses = {p.exit_status for p in survey.problems}
-    for status in (RULE_BROKEN, GATE_FAILED):
-        if status in statuses:
-            return status
-    return max(statuses, default=0)
+    return next((s for s in (RULE_BROKEN, GATE_FAILED) if s in statuses), max(statuses, default=0))
 
 
 def record(survey: Survey) -> dict[str, Any]:
     """The survey as JSON data."""
+    old, new = survey.old, survey.new
+    groups = "pattern paths undecided verdict batch evidence came"
+    facts = "kind name path line uses evidence open commit"
+    dependencies = "change project name before after open"
     return {
-        "from": _upstream(survey.old),
-        "to": _upstream(survey.new),
-        "manifest": {"file": survey.manifest.file, "digest": survey.manifest.digest},
+        "from": {"spec": old.spec, "commit": old.commit, "tree": old.tree.id},
+        "to": {"spec": new.spec, "commit": new.commit, "tree": new.tree.id},
+        "manifest": _data(survey.manifest, "file digest"),
         "history": survey.history.known,
         "commits": len(survey.history.commits),
         "exit_status": exit_status(survey),
@@ -165,40 +186,32 @@ def record(survey: Survey) -> dict[str, Any]:
         "decided": [{"id": q.id, "why": d.why} for q, d in survey.decided],
         "lost": [
             {
-                "statement": item.statement.words,
-                **_data(item.statement, "batch", "mark", "optional"),
-                **_data(item, "problem", "commit", "moved"),
+                "statement": words(item.statement),
+                **_data(item.statement, "batch mark optional"),
+                **_data(item, "problem commit moved"),
             }
             for item in survey.lost
         ],
         "arrivals": {
             "covered": dict(survey.arrivals.covered),
-            "kept": [_data(item, "path", "evidence", "commit") for item in survey.arrivals.kept],
-            "open": [
-                _data(group, "pattern", "paths", "undecided", "verdict", "batch", "evidence", "came")
-                for group in survey.arrivals.groups
-            ],
+            "kept": [_data(item, "path evidence commit") for item in survey.arrivals.kept],
+            "open": [_data(group, groups) for group in survey.arrivals.groups],
         },
-        "facts": [
-            _data(fact, "kind", "name", "path", "line", "uses", "evidence", "open", "commit")
-            for fact in survey.facts
-        ],
+        "facts": [_data(fact, facts) for fact in survey.facts],
         "overlays": [
             {
-                **_data(item, "what", "path", "conflicts"),
+                **_data(item, "what path conflicts"),
                 "merged": item.merged is not None,
-                **_data(item, "commits", "diff"),
+                **_data(item, "commits diff"),
             }
             for item in survey.overlays
         ],
         "surface": [
-            {"change": d.change, **_data(d.key, "kind", "group", "name"), **_data(d, "place", "detail")}
+            {"change": d.change, **_data(d.key, "kind group name"), **_data(d, "place detail")}
             for d in survey.surface
         ],
         "returned": survey.returned and dict(survey.returned),
-        "dependencies": [
-            _data(row, "change", "project", "name", "before", "after", "open") for row in survey.dependencies
-        ],
+        "dependencies": [_data(row, dependencies) for row in survey.dependencies],
         "problems": [
             {**as_dict(p), "commit": _json(survey.causes.get(p))} for p in ordered(survey.build_problems)
         ],
@@ -206,19 +219,22 @@ def record(survey: Survey) -> dict[str, Any]:
     }
 
 
-def _data(item: object, *names: str) -> dict[str, Any]:
-    """These attributes as JSON data."""
-    return {name: _json(getattr(item, name)) for name in names}
+def _data(item: object, names: str) -> dict[str, Any]:
+    """Attributes as JSON data."""
+    return {name: _json(getattr(item, name)) for name in names.split()}
 
 
 def _json(value: Any) -> Any:
-    if isinstance(value, Commit):
-        return {"commit": value.id, "subject": value.subject, "number": value.number}
-    if isinstance(value, tuple):
-        return [_json(item) for item in value]
-    if isinstance(value, Problem):
-        return as_dict(value)
-    return str(value) if isinstance(value, Mark) else value
+    match value:
+        case Commit():
+            return {"commit": value.id, **_data(value, "subject number")}
+        case tuple():
+            return [_json(item) for item in value]
+        case Problem():
+            return as_dict(value)
+        case Mark():
+            return str(value)
+    return value
 
 
 def named(upstream: Upstream) -> str:
@@ -228,10 +244,6 @@ def named(upstream: Upstream) -> str:
     return short if short and upstream.commit and upstream.commit.startswith(asked) else f"{asked} ({short})"
 
 
-def counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
 def cited(commit: Commit) -> str:
     """A commit with its subject, as code: in a pull request, a bare `#1` would link to another project's
     issue, and a bare `@name` would notify that person."""
@@ -239,20 +251,12 @@ def cited(commit: Commit) -> str:
     return f"`{commit} {subject.replace('`', chr(39))}`"
 
 
-def _upstream(upstream: Upstream) -> dict[str, Any]:
-    return {"spec": upstream.spec, "commit": upstream.commit, "tree": upstream.tree.id}
+def _since(commit: Commit | None) -> str:
+    return f", since `{commit}`" if commit else ""
 
 
 def _joined(lines: Iterable[str]) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _section(title: str, rows: Sequence[str], most: int | None) -> Iterator[str]:
-    if rows:
-        yield from (f"## {title} ({len(rows):,})", "", *(f"- {clean(row)}" for row in rows[:most]))
-        if most is not None and len(rows) > most:
-            yield f"- ... and {len(rows) - most:,} more in report.json"
-        yield ""
 
 
 def _question(problem: Problem) -> str:
@@ -262,7 +266,7 @@ def _question(problem: Problem) -> str:
 
 def _lost(item: Lost) -> str:
     statement, problem = item.statement, item.problem
-    text = f"`{statement.words}` (batch {statement.batch}, {statement.mark})"
+    text = f"`{words(statement)}` (batch {statement.batch}, {statement.mark})"
     if problem is None:
         text += " matched and does not any more"
     elif problem.code in ("R001", "R009"):
@@ -273,46 +277,28 @@ def _lost(item: Lost) -> str:
         text += f": {problem.message.rstrip('.')}"
     text += f", since {cited(item.commit)}." if item.commit else "."
     if item.moved:
-        text += f" It is now in {', '.join(f'`{name}`' for name in item.moved[:3])}"
-        text += f" and {len(item.moved) - 3} more." if len(item.moved) > 3 else "."
+        text += f" It is now in {few(item.moved)}."
     if statement.optional and problem is None:
         text += f" (It may match nothing: {statement.optional}.)"
     if problem is not None and problem.hint and not item.moved:
         text += f" ({problem.hint.rstrip('.')}.)"
-    words = {"until": "say how long it matches", "moved": "the same for the new place"}
-    proposed = [words[p.kind] for p in item.proposals if p.kind in words]
+    proposed = [_PROPOSED[p.kind] for p in item.proposals]
     return text + (f" Proposed: {' and '.join(proposed)}." if proposed else "")
 
 
-def _undecided(group: Group) -> str:
-    came = f" They came with `{group.came}`." if group.came else ""
-    return f"{group.sentence}{came} Proposed: {group.rule}."
-
-
-def _stays(item: New) -> str:
-    commit = f", since `{item.commit}`" if item.commit else ""
-    return f"`{item.path}`: {'; '.join(item.evidence)}{commit}."
-
-
-def _fact(fact: NewFact) -> str:
-    commit = f", since `{fact.commit}`" if fact.commit else ""
-    return f"`{fact.name}` ({fact.path}:{fact.line}, {fact.used} in the output{commit}): {fact.evidence}."
+#: What the proposals for a statement that no longer matches do.
+_PROPOSED = {"until": "say how long it matches", "moved": "the same for the new place"}
 
 
 def _changed(item: Changed) -> str:
-    by = f" ({counted(len(item.commits), 'commit')}: {', '.join(f'`{c}`' for c in item.commits[-4:])})"
+    by = f" ({plural(len(item.commits), 'commit')}: {', '.join(f'`{c}`' for c in item.commits[-4:])})"
     text = f"{item.what}, and upstream changed it{by if item.commits else ''}."
     if item.conflicts is None:
         return text
     if item.conflicts:
-        return f"{text} A three-way merge has {counted(item.conflicts, 'conflict')}, shown below."
+        return f"{text} A three-way merge has {plural(item.conflicts, 'conflict')}, shown below."
     effect = "changes the overlay" if item.merged is not None else "changes nothing"
     return f"{text} A three-way merge is clean and {effect}: proposed."
-
-
-def _surface(difference: Difference) -> str:
-    detail = f": {difference.detail}" if difference.detail else ""
-    return f"{difference.key} {difference.change} ({difference.place}){detail}"
 
 
 def _dependency(row: Dependency) -> str:
@@ -351,12 +337,12 @@ def _numbers(survey: Survey) -> Iterator[str]:
         counts = ", ".join(f"{count:,} {change}" for change, count in sorted(changes.items()))
         yield f"Dependencies that upstream states: {counts}."
     if survey.overlays:
-        yield f"{counted(len(survey.overlays), 'overlay')} over code that upstream changed."
+        yield f"{plural(len(survey.overlays), 'overlay')} over code that upstream changed."
 
 
 def _cells(item: Lost) -> str:
-    commit = cited(item.commit) if item.commit else ""
-    return f"| `{_cell(item.statement.words)}` | {item.statement.batch} | {_cell(commit)} |"
+    commit = _cell(cited(item.commit)) if item.commit else ""
+    return f"| `{_cell(words(item.statement))}` | {item.statement.batch} | {commit} |"
 
 
 def _cell(text: str) -> str:

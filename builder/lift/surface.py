@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from builder.analysis.projects import Requirement, projects
 from builder.analysis.surface_diff import Surfaces
+from builder.lift.statements import shortened
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.surface.model import Expression, Key, Surface, Value
@@ -81,8 +82,7 @@ def _details(before: Mapping[str, Value], after: Mapping[str, Value]) -> Iterato
 
 
 def _text(value: Value) -> str:
-    text = value.text if isinstance(value, Expression) else str(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return shortened(value.text if isinstance(value, Expression) else str(value), 60)
 
 
 def dependencies(sides: Sides) -> list[Dependency]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from builder.errors import BuildError, Mark, Problem
@@ -71,17 +72,17 @@ class Survey:
     manifest: Manifest
     history: History
     build_problems: tuple[Problem, ...]  # what stops the build with the manifest as it is
+    causes: Mapping[Problem, Commit]  # the commit that caused a gate's problem
     lost: tuple[Lost, ...]
     arrivals: Arrivals
     facts: tuple[NewFact, ...]
     overlays: tuple[Changed, ...]
     surface: tuple[Difference, ...]
     dependencies: tuple[Dependency, ...]
-    questions: tuple[Question, ...] = ()
-    decided: tuple[tuple[Question, Decision], ...] = ()
-    proposed: Proposed | None = None
-    causes: Mapping[Problem, Commit] = field(default_factory=dict)  # the commit that caused a gate's problem
-    returned: Mapping[str, str] | None = None  # what left at the old upstream and stays now; None: not known
+    returned: Mapping[str, str] | None  # what left at the old upstream and stays now; None: not known
+    questions: tuple[Question, ...]
+    decided: tuple[tuple[Question, Decision], ...]
+    proposed: Proposed | None
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -106,58 +107,52 @@ def survey(
     about_new = versions.known(new[0], manifest, between)
     recall = Recalled()  # the trial of the proposals differs little from the first
     sides = compare(manifest, old[1], about(old[0], manifest), new[1], about_new, history, recall)
-    result = _comparison(old[0], new[0], sides, gone)
-    by_decision = [(question, _decision(question, decisions)) for question in _questions(result)]
-    result = replace(
-        result,
-        questions=tuple(question for question, decision in by_decision if decision is None),
-        decided=tuple((question, decision) for question, decision in by_decision if decision is not None),
-    )
-    return replace(result, proposed=_proposed(result, new[1], between, schema, recall))
-
-
-def _comparison(old: Upstream, new: Upstream, sides: Sides, gone: Collection[str] | None) -> Survey:
-    """What the comparison shows, without questions."""
-    done = sides.done
-    losses = lost(sides)
-    markers = learn(sides.manifest, sides.before.removed, sides.before.kept)
+    done, losses = sides.done, lost(sides)
+    markers = learn(manifest, sides.before.removed, sides.before.kept)
     facts = [*predicates.predicates(sides, markers), *predicates.platform_methods(sides)]
     differences: list[Difference] = []
     if done.cut is not None:
-        files = surface_files(sides.old, sides.before.selection, sides.manifest)
-        offered = offers(files, sides.manifest.packages)
+        offered = offers(surface_files(old[1], sides.before.selection, manifest), manifest.packages)
         differences = surface.differences(offered, done.cut.surfaces, frozenset(sides.before.kept))
-        facts += predicates.choices(offered, done.cut.surfaces, sides.manifest)
+        facts += predicates.choices(offered, done.cut.surfaces, manifest)
+    came, ours, needed = arrivals(sides, markers), overlays.changed(sides), surface.dependencies(sides)
+    answers = [(q, _decision(q, decisions)) for q in _questions(came, facts, needed, ours)]
+    questions = [question for question, decision in answers if decision is None]
+
+    open_ids = {question.id for question in questions}
+    wanted = [proposal for item in losses for proposal in item.proposals]
+    wanted += [g.proposal for g in came.groups if g.proposal and (g.undecided or g.id in open_ids)]
+    wanted += [fact.proposal for fact in facts if fact.proposal and fact.id in open_ids]
+    wanted += [proposal for item in ours for proposal in item.proposals]
+    pin = versions.pin_of(new[0], manifest)
+    if pin is not None and any(p.kind in insert.RANGED for p in wanted):
+        wanted.append(Proposal("pin", BASE, key=pin[1], text=pin[0]))
+    merged = {item.overlay: item.merged for item in ours if item.merged is not None}
     return Survey(
-        old, new, sides.manifest, sides.history, done.problems, losses, arrivals(sides, markers),
-        tuple(facts), tuple(overlays.changed(sides)), tuple(differences), tuple(surface.dependencies(sides)),
-        causes=_causes(sides, losses),
-        returned=returned(gone, done.after) if gone is not None and done.after else None,
+        old[0], new[0], manifest, history, done.problems, _causes(sides, losses), losses, came, tuple(facts),
+        tuple(ours), tuple(differences), tuple(needed),
+        returned(gone, done.after) if gone is not None and done.after else None,
+        tuple(questions), tuple((question, decision) for question, decision in answers if decision),
+        _proposed(manifest, wanted, merged, new, between, schema, recall),
     )  # fmt: skip
 
 
 def _causes(sides: Sides, losses: Sequence[Lost]) -> Mapping[Problem, Commit]:
     """For problems about a line of upstream, the commit that wrote the line, if it came on the way."""
     explained = {item.problem for item in losses}
-    new, done, history = sides.new, sides.done, sides.history
     causes: dict[Problem, Commit] = {}
-    for problem in (each for one in done.problems for each in (one, *one.also[:MAX_PLACES])):
+    for problem in (each for one in sides.done.problems for each in (one, *one.also[:MAX_PLACES])):
         place = problem.upstream
-        if place is None or problem in explained or place.file not in new:
+        if place is None or problem in explained or place.file not in sides.new:
             continue
         commit = None
         if problem.code == "R003":
-            arrival = history.arrival(place.file)
-            commit = arrival.commit if arrival else None
+            _, commit = sides.history.origin(place.file)
         elif line := _line(problem, place, sides):
-            commit = _wrote(place.file, line, history)
+            commit = culprit.wrote(place.file, re.compile(re.escape(line)), sides.history)
         if commit is not None:
             causes[problem] = commit
     return causes
-
-
-def _wrote(path: str, line: bytes, history: History) -> Commit | None:
-    return culprit.wrote(path, lambda data: line in data, history)
 
 
 def _line(problem: Problem, place: Mark, sides: Sides) -> bytes | None:
@@ -173,22 +168,22 @@ def _line(problem: Problem, place: Mark, sides: Sides) -> bytes | None:
     return None
 
 
-def _questions(survey: Survey) -> Iterator[Question]:
-    for group in survey.arrivals.groups:
-        if group.undecided:
-            continue  # R003 stops the build itself
-        name = f"path:{group.pattern}"
-        hint = _hint(group.rule if group.proposal else "a fact or an edit for it", name)
-        text = f"It came and stays: {group.sentence}"
-        parts = tuple(f"path:{path}" for path in group.paths)
-        yield Question(name, Problem("L001", text, upstream=Mark(group.paths[0]), hint=hint), parts)
-    for fact in survey.facts:
+def _questions(
+    came: Arrivals, facts: Iterable[NewFact], needed: Iterable[Dependency], ours: Iterable[Changed]
+) -> Iterator[Question]:
+    for group in came.groups:
+        if not group.undecided:  # else R003 stops the build itself
+            hint = _hint(group.rule if group.proposal else "a fact or an edit for it", group.id)
+            text = f"It came and stays: {group.sentence}"
+            parts = tuple(f"path:{path}" for path in group.paths)
+            yield Question(group.id, Problem("L001", text, upstream=Mark(group.paths[0]), hint=hint), parts)
+    for fact in facts:
         if fact.open:
             text = f"`{fact.name}` came and has {fact.used} in the output: {fact.evidence}."
             place, hint = Mark(fact.path, fact.line), _hint("state it under `facts`", fact.id)
             yield Question(fact.id, Problem("L002", text, upstream=place, hint=hint))
-    yield from _new_dependencies(survey.dependencies)
-    for item in survey.overlays:
+    yield from _new_dependencies(needed)
+    for item in ours:
         if item.conflicts is None:
             name = f"body:{item.overlay}:{item.path}"
             commits = ", ".join(f"`{commit}`" for commit in item.commits[-3:])
@@ -217,6 +212,8 @@ def _new_dependencies(needed: Iterable[Dependency]) -> Iterator[Question]:
 
 
 def _decision(question: Question, decisions: Sequence[Decision]) -> Decision | None:
+    """The decision on a question, or the first of those on all of its parts."""
+
     def on(name: str) -> Decision | None:
         return next((d for d in decisions if fnmatchcase(name, d.pattern)), None)
 
@@ -225,23 +222,16 @@ def _decision(question: Question, decisions: Sequence[Decision]) -> Decision | N
 
 
 def _proposed(
-    survey: Survey, new: Snapshot, between: Span, schema: Mapping[str, object], recall: Recalled
+    manifest: Manifest,
+    wanted: Sequence[Proposal],
+    merged: Mapping[str, bytes],
+    new: tuple[Upstream, Snapshot],
+    between: Span,
+    schema: Mapping[str, object],
+    recall: Recalled,
 ) -> Proposed | None:
-    """The manifest with the proposals, tried. None when nothing is proposed."""
-    manifest = survey.manifest
-    open_ids = {question.id for question in survey.questions}
-    wanted = [proposal for item in survey.lost for proposal in item.proposals]
-    for group in survey.arrivals.groups:
-        if group.proposal is not None and (group.undecided or f"path:{group.pattern}" in open_ids):
-            wanted.append(group.proposal)
-    wanted += [f.proposal for f in survey.facts if f.proposal is not None and f.id in open_ids]
-    wanted += [proposal for item in survey.overlays for proposal in item.proposals]
-    merged = {item.overlay: item.merged for item in survey.overlays if item.merged is not None}
-    pin = versions.pin_of(survey.new, manifest)
-    if pin is not None and any(p.kind in insert.RANGED for p in wanted):
-        name, what = pin
-        wanted.append(Proposal("pin", BASE, key=what, text=name))
-    texts, _ = insert.apply_all(manifest.texts, manifest.file, wanted, between)
+    """The manifest with the proposals and merged overlays, tried. None when nothing is proposed."""
+    texts = insert.apply_all(manifest.texts, manifest.file, wanted, between)
     if texts == manifest.texts and not merged:
         return None
     written = {path: text.encode() for path, text in texts.items()}
@@ -249,9 +239,8 @@ def _proposed(
     try:
         whole = parse(written[manifest.file], manifest.file, files, schema, scope=written.get(SCOPE))
         after = choose(whole, manifest.scope_name)
-        problems = trial(new, after, recall, versions.known(survey.new, after, between)).problems
+        problems = trial(new[1], after, recall, versions.known(new[0], after, between)).problems
     except BuildError as error:
         problems = error.problems
-    unchanged = {path for path, text in texts.items() if text == manifest.texts.get(path)} - {manifest.file}
-    changed = {path: data for path, data in written.items() if path not in unchanged}
-    return Proposed({**changed, **merged}, tuple(wanted), problems)
+    changed = {p for p, text in texts.items() if text != manifest.texts.get(p)} | {manifest.file}
+    return Proposed({**{p: written[p] for p in written if p in changed}, **merged}, tuple(wanted), problems)

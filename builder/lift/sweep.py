@@ -16,7 +16,7 @@ from typing import Any
 from builder import __version__
 from builder.errors import Mark, Problem, fail
 from builder.lift.history import Commit
-from builder.lift.statements import statements
+from builder.lift.statements import statements, words
 from builder.lift.trial import trial
 from builder.manifest.model import Manifest
 from builder.parallel import Future
@@ -169,16 +169,13 @@ def releases_between(versions: Iterable[str], start: str, end: str) -> list[Comm
 
 def _wrong(problems: Iterable[Problem], manifest: Manifest) -> tuple[Wrong, ...]:
     """The problems, each with the statement that it is about, or else its file or the start of its text."""
-    rules: dict[Mark | None, str] = {s.mark: f"{s.batch}: {s.words}" for s in statements(manifest)}
-    texts = {g.mark: f"guarantee {g.pattern}" for g in manifest.guarantees.absent_text}
+    texts = manifest.guarantees.absent_text
+    rules: dict[Mark | None, str] = {text.mark: f"guarantee {text.pattern}" for text in texts}
+    rules |= {one.mark: f"{one.batch}: {words(one)}" for one in statements(manifest)}
     wrong = []
-    for problem in problems:
-        rule = rules.get(problem.mark)
-        if rule is None and problem.code == "G007" and problem.mark:
-            rule = texts.get(problem.mark)
-        if rule is None:
-            rule = problem.upstream.file if problem.upstream else problem.message.partition(":")[0]
-        wrong.append(Wrong(problem.code, rule, problem.message))
+    for p in problems:
+        place = p.upstream.file if p.upstream else p.message.partition(":")[0]
+        wrong.append(Wrong(p.code, rules.get(p.mark, place), p.message))
     return tuple(wrong)
 
 

@@ -109,16 +109,10 @@ def trial(
         collected += problems(done, after)
     except BuildError as error:
         collected += error.problems
-    return Trial(selection, tuple(by_cause(_causes(dict.fromkeys(collected)))), done, after)
-
-
-def _causes(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems without those that follow from an R008 in the same file."""
-    problems = list(problems)
-    open_in = {p.upstream.file for p in problems if p.code == "R008" and p.upstream is not None}
-    return [
-        p for p in problems if p.code not in _AGAIN or p.upstream is None or p.upstream.file not in open_in
-    ]
+    # without those that follow from an R008 in the same file
+    uses = {p.upstream.file for p in collected if p.code == "R008" and p.upstream}
+    causes = [p for p in collected if p.code not in _AGAIN or not p.upstream or p.upstream.file not in uses]
+    return Trial(selection, tuple(by_cause(dict.fromkeys(causes))), done, after)
 
 
 def matched(selection: Selection) -> Mapping[Rule, Sequence[str]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from manifest_text import manifest
 from upstream_repo import Repo
 
 from builder.errors import Mark
@@ -70,10 +72,10 @@ def test_an_arrival_tells_the_commit_and_what_it_was_before(tmp_path: Path) -> N
     one = story.then("one", {"b.py": LONG, "z": b"z"})
     two = story.then("two", {"c.py": LONG, "new.py": b"n\n", "z": b"z"})
     history = story.history()
-    moved, fresh = history.arrival("c.py"), history.arrival("new.py")
-    assert moved and (moved.commit.id, moved.source) == (two, "a.py")
-    assert fresh and (fresh.commit.id, fresh.source) == (two, None)
-    assert one != two and history.arrival("z") is None
+    (moved, last), (fresh, first) = history.origin("c.py"), history.origin("new.py")
+    assert last and (last.id, moved) == (two, ["c.py", "b.py", "a.py"])
+    assert first and (first.id, fresh) == (two, ["new.py"])
+    assert one != two and history.origin("z") == (["z"], None)
 
 
 def test_names_with_spaces_quotes_and_line_feeds_are_read_whole(tmp_path: Path) -> None:
@@ -161,7 +163,7 @@ def test_the_commit_that_broke_an_edit_is_found_among_those_that_changed_its_fil
     for number in range(1, 8):
         body = f"noise()\n    x = {number}" if number < breaking else f"quiet({number})"
         story.then(f"change {number} (#{number})", {"pkg/m.py": _source(body)})
-    matches = culprit.matcher(EDIT, "pkg/m.py", {"pkg": "pkg"}, {})
+    matches = culprit.matcher(EDIT, "pkg/m.py", replace(manifest(), packages={"pkg": "pkg"}))
     assert matches is not None
     commit, path = culprit.lost("pkg/m.py", matches, story.history())
     assert commit is not None

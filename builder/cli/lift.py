@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from builder.errors import fail
 from builder.lift import folder as folders
 from builder.lift import report
 from builder.lift.history import between, distances
-from builder.lift.survey import Decision, Survey, survey
+from builder.lift.survey import Survey, survey
 from builder.manifest.load import read_schema
 from builder.pipeline.ranges import about
 from builder.upstream.model import Upstream, snapshot
@@ -77,7 +77,7 @@ def command(
     old = options.resolve(replace(request, upstream=origin or _nearest(request, new)))
     folder = folders.place(request.root, new.commit, given)
     decisions = folders.decisions(previous or folder)
-    decisions += [Decision(pattern, because or "") for pattern in decide]
+    decisions |= dict.fromkeys(decide, because or "")
     output.stage(f"comparing {report.named(old)} with {report.named(new)}")
     result = survey(
         (old, snapshot(old)), (new, snapshot(new)), request.manifest, between(old, new),
@@ -97,7 +97,7 @@ def command(
         sys.exit(status)
 
 
-def _files(result: Survey, decisions: Sequence[Decision]) -> dict[str, bytes]:
+def _files(result: Survey, decisions: Mapping[str, str]) -> dict[str, bytes]:
     """The files of the lift's folder."""
     files = {
         folders.REPORT: report.markdown(result).encode(),
@@ -106,7 +106,7 @@ def _files(result: Survey, decisions: Sequence[Decision]) -> dict[str, bytes]:
         folders.PATCH: folders.proposal(result.manifest, result.proposed.files) if result.proposed else b"",
     }
     if decisions:
-        files[folders.DECISIONS] = folders.as_json([{"id": d.pattern, "why": d.why} for d in decisions])
+        files[folders.DECISIONS] = folders.as_json([{"id": i, "why": why} for i, why in decisions.items()])
     return files
 
 

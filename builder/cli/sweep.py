@@ -81,7 +81,7 @@ def _job(request: options.Request, start: str, end: str, key: str) -> tuple[swee
         where = options.sources(request)
         ends = start.removeprefix(sweep.INDEX), end.removeprefix(sweep.INDEX)
         releases = sweep.releases_between(release.versions(where), *ends)
-        return sweep.Job(None, request.manifest, key, where), releases
+        return sweep.Job(where, request.manifest, key), releases
     history = between_upstreams(*(options.resolve(replace(request, upstream=name)) for name in (start, end)))
     if history.git_dir is None:
         hint = f"name a full clone with --mirror or {MIRROR}"

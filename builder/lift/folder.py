@@ -13,7 +13,6 @@ from pathlib import Path
 
 from builder.errors import BuildError, Mark, Problem, fail
 from builder.lift.overlays import file_diff
-from builder.lift.survey import Decision
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Patch
 from builder.overlay import patch
@@ -55,13 +54,13 @@ def read(folder: Path) -> State:
         raise fail("L005", f"{folder.name} holds no lift.", hint="start one with `lift UPSTREAM`") from None
 
 
-def decisions(folder: Path) -> list[Decision]:
-    """The decisions so far; none without such a file. Raises BuildError L005."""
+def decisions(folder: Path) -> dict[str, str]:
+    """The decisions so far, with their reasons; none without such a file. Raises BuildError L005."""
     try:
         rows = json.loads((folder / DECISIONS).read_bytes())
-        return [Decision(str(row["id"]), str(row["why"])) for row in rows]
+        return {str(row["id"]): str(row["why"]) for row in rows}
     except FileNotFoundError:
-        return []
+        return {}
     except _DAMAGED as error:
         raise fail("L005", f"{DECISIONS} cannot be read: {error}.", Mark(DECISIONS)) from None
 

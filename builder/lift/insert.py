@@ -5,7 +5,6 @@ The YAML is parsed only to find places and never dumped again: comments, quotes 
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +40,7 @@ class Proposal:
     fact      `key` of facts     an entry `text: false` of `batch`
     moved     `mark`: an edit    a copy of it for another scope `text`
     preimage  `mark`: a file     one more blob id `text`
-    pin       the pins           a pin `text` of the commit `key`, or with the mapping `key` for a release
+    pin       the pins           a pin `key` with the mapping `text`
 
     New statements start (`since`) at the new upstream's version.
     """
@@ -59,9 +58,9 @@ def scalar(text: str) -> str:
     return text if plain and text.lower() not in _WORDS else json.dumps(text, ensure_ascii=False)
 
 
-def _version(text: str) -> str:
+def version_scalar(text: str | None) -> str:
     """A version as a YAML scalar: plain where no YAML reader could take it for a number."""
-    return text if text.count(".") > 1 else json.dumps(text)
+    return text if text and text.count(".") > 1 else json.dumps(text or "")
 
 
 def apply_all(
@@ -83,18 +82,18 @@ def apply_all(
     for file, some in by_file.items():
         if file in texts or not any(proposal.mark for proposal in some):
             old = texts.get(file) or _HEAD.format(batch=file.split("/")[1])
-            new_texts[file] = apply(old, some, between, whole=file == manifest)
+            new_texts[file] = apply(old, some, between)
     return new_texts
 
 
-def apply(text: str, proposals: Sequence[Proposal], between: Span, whole: bool = True) -> str:
+def apply(text: str, proposals: Sequence[Proposal], between: Span) -> str:
     """The text of one file with the proposals in it; one that fits nowhere, or is repeated, changes nothing.
 
     `between`: from the version of the old upstream, up to which statements matched, to that of the new one,
-    since which the new ones do. `whole`: it is the manifest itself, and not the part of a batch.
+    since which the new ones do.
     """
     proposals = list(dict.fromkeys(proposals))
-    layout = _Layout(text, between, whole)
+    layout = _Layout(text, between)
     cuts = [(*c, p.kind) for p in proposals if p.mark and (c := _CHANGES[p.kind](layout, p)) is not None]
     changed_from = len(text) + 1
     # where several stand at one place, what belongs to an item goes before the copy that follows it
@@ -103,7 +102,7 @@ def apply(text: str, proposals: Sequence[Proposal], between: Span, whole: bool =
             changed_from = start if start < end else changed_from
             text = text[:start] + new + text[end:]
     for proposal in (p for p in proposals if not p.mark):
-        cut = _added(_Layout(text, between, whole), proposal)
+        cut = _added(_Layout(text, between), proposal)
         if cut is not None:
             text = text[: cut[0]] + cut[2] + text[cut[1] :]
     return text
@@ -115,16 +114,14 @@ _Cut = tuple[int, int, str]
 class _Layout:
     """Where everything of a YAML text stands, and how the versions are written into it."""
 
-    def __init__(self, text: str, between: Span, whole: bool) -> None:
+    def __init__(self, text: str, between: Span) -> None:
         import yaml
 
         self.text = text
-        self.since, self.until = (_version(version or "") for version in (between.since, between.until))
-        self.lines = text.split("\n")
-        self.starts = [0, *itertools.accumulate(len(line) + 1 for line in self.lines)]
+        self.since, self.until = version_scalar(between.since), version_scalar(between.until)
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self.root: Any = yaml.compose(text, Loader=loader)  # None for a text without statements
-        self.whole = whole
+        self.is_part = _value(self.root, "upstream") is None  # the part of a batch, and not the manifest
         #: By place: an item of a list, which also its own values stand for, with the list and its key.
         self.items: dict[tuple[int, int], tuple[Any, Any, str]] = {}
         self.values: dict[tuple[int, int], Any] = {}  # by the place of its key
@@ -142,31 +139,25 @@ class _Layout:
                     self.items.setdefault(_place(part), (item, node, key))
                 self._find(item, key)
 
-    def span(self, node: Any) -> tuple[int, int]:
-        start, end = node.start_mark, node.end_mark
-        return self.starts[start.line] + start.column, self.starts[end.line] + end.column
-
     def line_after(self, node: Any) -> int:
         """The offset of the line after a node's last one."""
         while (children := _children(node)) and not node.flow_style:
             node = children[-1]
-        last: int = node.end_mark.line
+        end: int = node.end_mark.index
         if getattr(node, "style", None) in ("|", ">"):
-            last = min(last, len(self.lines)) - 1
-            while last > node.start_mark.line and not self.lines[last].strip():
-                last -= 1
-        return self.starts[last + 1]
+            end = len(self.text[:end].rstrip())
+        return self.text.find("\n", end) + 1 or len(self.text)
 
     def batch(self, name: str) -> Any:
         """The mapping of a batch; the whole document for `base`, and in the part of a batch."""
         batches = _children(_value(self.root, "batches"))
         named = (item for item in batches if (node := _value(item, "id")) is not None and node.value == name)
-        return self.root if name == BASE or not self.whole else next(named, None)
+        return self.root if name == BASE or self.is_part else next(named, None)
 
     def behind(self, items: Any, item: Any, text: str) -> _Cut:
         """One more item of a list, or entry of a mapping, behind one of them."""
         if items.flow_style:
-            end = self.span(item)[1]
+            _, end = _span(item)
             return end, end, f", {text}"
         at, dash = self.line_after(item), "- " if items.id == "sequence" else ""
         return at, at, f"{' ' * items.start_mark.column}{dash}{text}\n"
@@ -179,20 +170,23 @@ class _Layout:
         if mapping.flow_style:
             return self.behind(mapping, _children(mapping)[-1], entry)
         for name, node in mapping.value:
-            simple = node.flow_style if _children(node) else getattr(node, "style", "") not in ("|", ">")
-            if simple and node.end_mark.line == name.start_mark.line:
+            if node.end_mark.line == name.start_mark.line:
                 return self.behind(mapping, node, entry)
         return self.before(mapping, entry)
 
     def before(self, mapping: Any, entry: str) -> _Cut:
         """A mapping with one more key, before its first."""
-        at = self.span(mapping)[0]
+        at, _ = _span(mapping)
         return at, at, f"{entry}\n{' ' * mapping.start_mark.column}"
 
 
 def _place(at: Any) -> tuple[int, int]:
     """The line and column of a node, as marks count them."""
     return at.start_mark.line + 1, at.start_mark.column + 1
+
+
+def _span(node: Any) -> tuple[int, int]:
+    return node.start_mark.index, node.end_mark.index
 
 
 def _at(proposal: Proposal) -> tuple[int, int]:
@@ -219,7 +213,7 @@ def _until(layout: _Layout, proposal: Proposal) -> _Cut | None:
     if node.id == "mapping":
         return layout.with_entry(node, "until", layout.until)
     name = "value" if item is None else "path" if key in _RULES else "name"
-    start, end = layout.span(node)
+    start, end = _span(node)
     return start, end, f"{{{name}: {layout.text[start:end]}, until: {layout.until}}}"
 
 
@@ -235,9 +229,9 @@ def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
         return None  # it was expected to be absent, or its place is unknown
     old = _value(item, "since")
     since = layout.with_entry(item, "since", layout.since) if old is None else None
-    first, at = layout.starts[item.start_mark.line], layout.line_after(item)
+    first, at = item.start_mark.index - item.start_mark.column, layout.line_after(item)
     body = layout.text[first:at]
-    changes = [(*layout.span(scope), scalar(proposal.text)), since or (*layout.span(old), layout.since)]
+    changes = [(*_span(scope), scalar(proposal.text)), since or (*_span(old), layout.since)]
     for begin, stop, new in sorted(changes, reverse=True):
         body = body[: begin - first] + new + body[stop - first :]
     return at, at, body
@@ -256,10 +250,8 @@ def _added(layout: _Layout, proposal: Proposal) -> _Cut | None:
     """A new rule behind the one whose path has most in common with its own, or the last of equals; a new fact
     or pin behind all others."""
     if proposal.kind == "pin":
-        entries, stated = _value(_value(layout.root, "upstream"), "pins"), proposal.key
-        if not stated.startswith("{"):
-            stated = f"{{commit: {scalar(stated)}, version: {layout.since}}}"
-        return layout.behind(entries, _children(entries)[-1], f"{proposal.text}: {stated}")
+        pins = _value(_value(layout.root, "upstream"), "pins")
+        return layout.behind(pins, _children(pins)[-1], f"{proposal.key}: {proposal.text}")
     is_rule, batch = proposal.kind == "rule", layout.batch(proposal.batch)
     facts, why = _value(batch, "facts"), _value(batch, "why")
     entries = _value(batch if is_rule else facts, proposal.key)
@@ -273,7 +265,7 @@ def _added(layout: _Layout, proposal: Proposal) -> _Cut | None:
     if items := _children(entries):
         return layout.behind(entries, max(reversed(items), key=common), row)
     # a batch without any: behind its reason, or at the end of its part
-    part = not layout.whole and (batch is None or not batch.flow_style)
+    part = layout.is_part and (batch is None or not batch.flow_style)
     if entries is not None or (not part and (why is None or batch.flow_style)):
         return None
     column = 0 if part else batch.start_mark.column

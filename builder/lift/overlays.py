@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,22 +44,26 @@ class Changed:
     proposals: tuple[Proposal, ...] = ()
 
 
-def changed(sides: Sides) -> list[Changed]:
+def changed(sides: Sides) -> Iterator[Changed]:
     """Every whole file and body of ours whose original differs at the new upstream."""
-    changes: list[Changed | None] = []
     for batch in in_force(sides.manifest, sides.about_old, sides.about_new).batches:
-        changes += (_file(file, sides) for file in batch.files)
-        changes += (_body(edit, sides) for edit in batch.edits if edit.kind == "body")
-    return [change for change in changes if change is not None]
+        for file in batch.files:
+            if file.path in sides.old and file.path in sides.new and differs(file, sides.new[file.path]):
+                yield _file(file, sides)
+        for edit in batch.edits:
+            before, path = _function(edit, sides.old, sides.manifest)
+            after, now = _function(edit, sides.new, sides.manifest)
+            if edit.by is not None and before is not None and after is not None and before != after:
+                commits = sides.history.touching([path, now])
+                diff = file_diff({now: before}, {now: after}).decode("utf-8", "replace")
+                yield Changed(f"{edit.by} is the body of {edit.target}", now, edit.by, commits, diff, None)
 
 
-def _file(file: WholeFile, sides: Sides) -> Changed | None:
-    old, new = sides.old, sides.new
-    if file.path not in old or file.path not in new or differs(file, new[file.path]) is None:
-        return None
-    base, theirs, ours = old[file.path], new[file.path], sides.manifest.overlays[file.overlay]
+def _file(file: WholeFile, sides: Sides) -> Changed:
+    base, theirs = sides.old[file.path], sides.new[file.path]
+    ours = sides.manifest.overlays[file.overlay]
     merged, conflicts = merge(ours, base, theirs)
-    admitted = Proposal("preimage", file.batch, file.mark, text=new.tree[file.path].blob)
+    admitted = Proposal("preimage", file.batch, file.mark, text=sides.new.tree[file.path].blob)
     return Changed(
         f"{file.overlay} replaces {file.path}",
         file.path,
@@ -73,19 +77,9 @@ def _file(file: WholeFile, sides: Sides) -> Changed | None:
     )
 
 
-def _body(edit: Edit, sides: Sides) -> Changed | None:
-    before, path = _function(edit, sides.old, sides.manifest)
-    after, now = _function(edit, sides.new, sides.manifest)
-    if before is None or after is None or before == after or edit.by is None:
-        return None
-    what, commits = f"{edit.by} is the body of {edit.target}", sides.history.touching([path, now])
-    diff = file_diff({now: before}, {now: after}).decode("utf-8", "replace")
-    return Changed(what, now, edit.by, commits, diff, None)
-
-
 def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes | None, str]:
-    """The source of an edit's function in an upstream, and its file."""
-    target = resolve(edit.target, manifest.packages, snapshot)
+    """The source of the function whose body an edit replaces in an upstream, and its file."""
+    target = resolve(edit.target, manifest.packages, snapshot) if edit.kind == "body" else None
     if target is None:
         return None, ""
     try:

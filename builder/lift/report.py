@@ -37,7 +37,7 @@ def markdown(survey: Survey) -> str:
     left = survey.proposed.problems if survey.proposed else ()
     sections: dict[str, list[str]] = {
         "To decide": [_question(q.problem) for q in survey.questions],
-        "Decided by hand": [f"{q.problem.message} **{d.why}**" for q, d in survey.decided],
+        "Decided by hand": [f"{q.problem.message} **{why}**" for q, why in survey.decided],
         "No longer matches": [_lost(item) for item in lost if item.problem],
         "Optional, and no longer matches": [_lost(item) for item in lost if not item.problem],
         "Paths that no rule decides": [
@@ -91,7 +91,7 @@ def page(survey: Survey) -> str:
         (
             "Decided by a person",
             "| what | why it stands |",
-            [f"| `{_cell(q.id)}` | {_cell(d.why)} |" for q, d in survey.decided],
+            [f"| `{_cell(q.id)}` | {_cell(why)} |" for q, why in survey.decided],
         ),
         ("Statements that had to give way", statement, [_cells(i) for i in survey.lost if i.problem]),
         (
@@ -183,7 +183,7 @@ def record(survey: Survey) -> dict[str, Any]:
         "exit_status": exit_status(survey),
         "summary": summary(survey),
         "questions": [{"id": q.id, **as_dict(q.problem)} for q in survey.questions],
-        "decided": [{"id": q.id, "why": d.why} for q, d in survey.decided],
+        "decided": [{"id": q.id, "why": why} for q, why in survey.decided],
         "lost": [
             {
                 "statement": words(item.statement),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 
 from builder.errors import BuildError, Mark, Problem
 from builder.lift import culprit, insert, overlays, predicates, surface, versions
@@ -23,7 +24,7 @@ from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
-from builder.manifest.statements import BASE, Span
+from builder.manifest.statements import Span
 from builder.pipeline.comparison import surface_files
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
@@ -44,14 +45,6 @@ class Question:
     id: str
     problem: Problem
     parts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A person's decision to leave all questions whose id matches as they are, with the reason."""
-
-    pattern: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ class Survey:
     dependencies: tuple[Dependency, ...]
     returned: Mapping[str, str] | None  # what left at the old upstream and stays now; None: not known
     questions: tuple[Question, ...]
-    decided: tuple[tuple[Question, Decision], ...]
+    decided: tuple[tuple[Question, str], ...]  # each with the reason to leave things as they are
     proposed: Proposed | None
 
     @property
@@ -96,12 +89,13 @@ def survey(
     manifest: Manifest,
     history: History,
     schema: Mapping[str, object],
-    decisions: Sequence[Decision] = (),
+    decisions: Mapping[str, str] = MappingProxyType({}),
     gone: Collection[str] | None = None,
 ) -> Survey:
     """Try the manifest on the new upstream; compare with the old one and find the causes.
 
-    `gone`: the definitions that left at the old upstream, if they are known.
+    `decisions`: patterns of ids of questions that a person has decided, with the reasons; `gone`: the
+    definitions that left at the old upstream, if they are known.
     """
     between = versions.step(old[0], new[0], manifest)
     about_new = versions.known(new[0], manifest, between)
@@ -115,24 +109,24 @@ def survey(
         offered = offers(surface_files(old[1], sides.before.selection, manifest), manifest.packages)
         differences = surface.differences(offered, done.cut.surfaces, frozenset(sides.before.kept))
         facts += predicates.choices(offered, done.cut.surfaces, manifest)
-    came, ours, needed = arrivals(sides, markers), overlays.changed(sides), surface.dependencies(sides)
-    answers = [(q, _decision(q, decisions)) for q in _questions(came, facts, needed, ours)]
-    questions = [question for question, decision in answers if decision is None]
+    came, ours, needed = arrivals(sides, markers), [*overlays.changed(sides)], surface.dependencies(sides)
+    answers = [(q, _reason(q, decisions)) for q in _questions(came, facts, needed, ours)]
+    questions = [question for question, reason in answers if reason is None]
 
     open_ids = {question.id for question in questions}
     wanted = [proposal for item in losses for proposal in item.proposals]
     wanted += [g.proposal for g in came.groups if g.proposal and (g.undecided or g.id in open_ids)]
     wanted += [fact.proposal for fact in facts if fact.proposal and fact.id in open_ids]
     wanted += [proposal for item in ours for proposal in item.proposals]
-    pin = versions.pin_of(new[0], manifest)
+    pin = versions.pin_of(new[0], manifest, between)
     if pin is not None and any(p.kind in insert.RANGED for p in wanted):
-        wanted.append(Proposal("pin", BASE, key=pin[1], text=pin[0]))
+        wanted.append(pin)
     merged = {item.overlay: item.merged for item in ours if item.merged is not None}
     return Survey(
         old[0], new[0], manifest, history, done.problems, _causes(sides, losses), losses, came, tuple(facts),
         tuple(ours), tuple(differences), tuple(needed),
         returned(gone, done.after) if gone is not None and done.after else None,
-        tuple(questions), tuple((question, decision) for question, decision in answers if decision),
+        tuple(questions), tuple((question, reason) for question, reason in answers if reason is not None),
         _proposed(manifest, wanted, merged, new, between, schema, recall),
     )  # fmt: skip
 
@@ -211,14 +205,14 @@ def _new_dependencies(needed: Iterable[Dependency]) -> Iterator[Question]:
         yield Question(name, Problem("L003", text, upstream=Mark(project), hint=hint), parts)
 
 
-def _decision(question: Question, decisions: Sequence[Decision]) -> Decision | None:
-    """The decision on a question, or the first of those on all of its parts."""
-
-    def on(name: str) -> Decision | None:
-        return next((d for d in decisions if fnmatchcase(name, d.pattern)), None)
-
-    parts = [on(name) for name in question.parts]
-    return on(question.id) or (parts[0] if parts and all(parts) else None)
+def _reason(question: Question, decisions: Mapping[str, str]) -> str | None:
+    """Why a question is decided: the reason of the first decision on it, or on the first of its parts if all
+    are decided; None if it is open."""
+    own, *parts = (
+        next((why for pattern, why in decisions.items() if fnmatchcase(name, pattern)), None)
+        for name in (question.id, *question.parts)
+    )
+    return own if own is not None or not parts or None in parts else parts[0]
 
 
 def _proposed(

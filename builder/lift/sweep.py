@@ -74,13 +74,12 @@ class Tried:
 class Job:
     """What a worker needs; the repository must have the same path on every worker's machine.
 
-    `releases`: where to get releases from, for a sweep over versions instead of commits.
+    `source`: the repository of the commits, or where to get releases from.
     """
 
-    git_dir: Path | None
+    source: Path | Sources
     manifest: Manifest
     key: str
-    releases: Sources | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +120,8 @@ def apart(job: Job, commits: Sequence[Commit]) -> list[Tried]:
 def _attempt(job: Job, commit: Commit, recall: Recalled) -> Tried:
     started, spent = time.monotonic(), _cpu()
     gc.disable()
-    try:
-        when, files, known = _read(job, commit)
-        problems = trial(files, job.manifest, recall, known).problems
-    finally:
-        gc.enable()
+    when, files, known = _read(job, commit)
+    problems = trial(files, job.manifest, recall, known).problems
     del files
     gc.collect()
     return Tried(
@@ -136,12 +132,11 @@ def _attempt(job: Job, commit: Commit, recall: Recalled) -> Tried:
 
 def _read(job: Job, commit: Commit) -> tuple[int, Snapshot, About]:
     """When it was committed, its files, and what is known of it."""
-    if job.releases is not None:
-        release = resolve(f"{INDEX}{commit.id}", job.releases)
+    if isinstance(job.source, Sources):
+        release = resolve(f"{INDEX}{commit.id}", job.source)
         return release.time, snapshot(release), about(release, job.manifest)
-    assert job.git_dir is not None
-    read = read_commit(job.git_dir, commit.id, job.manifest.upstream.project)
-    blobs = git.read_blobs(job.git_dir, [e.blob for e in read.tree.values() if e.mode != GITLINK])
+    read = read_commit(job.source, commit.id, job.manifest.upstream.project)
+    blobs = git.read_blobs(job.source, [e.blob for e in read.tree.values() if e.mode != GITLINK])
     return read.time, Snapshot(read.tree, blobs), UNKNOWN
 
 
@@ -206,7 +201,7 @@ def run(job: Job, commits: Sequence[Commit], jobs: int, backend: str) -> Iterabl
     from joblib import Parallel, delayed, parallel_config
 
     # a release takes minutes, and has little in common with the one before it
-    handful = 1 if job.releases is not None else min(_TOGETHER, max(1, len(commits) // jobs))
+    handful = 1 if isinstance(job.source, Sources) else min(_TOGETHER, max(1, len(commits) // jobs))
     parts = [commits[start : start + handful] for start in range(0, len(commits), handful)]
     with _backend(backend), parallel_config(backend=backend, n_jobs=jobs):
         for start in range(0, len(parts), jobs):

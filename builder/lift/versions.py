@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from builder.lift.insert import Proposal, scalar, version_scalar
 from builder.manifest import spans
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Span
+from builder.manifest.statements import BASE, Span
 from builder.pipeline.ranges import About, about
 from builder.upstream.model import Upstream
-
-if TYPE_CHECKING:
-    from packaging.version import Version
 
 _NONE = "0.0.0.dev0"  # what a distribution is called whose upstream names no version
 
@@ -27,7 +24,9 @@ def step(old: Upstream, new: Upstream, manifest: Manifest) -> Span:
     now = about(new, manifest).version or new.version or _NONE
     before, after = spans.version(then), spans.version(now)
     if before is not None and (after is None or after <= before) and new.commit != old.commit:
-        now = _next(before)
+        now = f"{before.base_version}.post{(before.post or 0) + 1}.dev0"
+        if before.dev is not None:
+            now = f"{before.public.rpartition('.dev')[0]}.dev{before.dev + 1}"
     return Span(since=now, until=then)
 
 
@@ -38,27 +37,15 @@ def known(new: Upstream, manifest: Manifest, between: Span) -> About:
     return replace(known, version=known.version or between.since, unproven=False)
 
 
-def pin_of(new: Upstream, manifest: Manifest) -> tuple[str, str] | None:
-    """A pin of the new upstream, so that the ranges are shown to be true: its name, and its commit or, for a
-    release, its YAML. None for an upstream that is a pin."""
+def pin_of(new: Upstream, manifest: Manifest, between: Span) -> Proposal | None:
+    """A pin of the new upstream, so that the ranges are shown to be true; None where it is one already."""
     if about(new, manifest).pin is not None:
         return None
     if new.archive is not None:
-        keys = [f'{new.kind}: "{new.version}"', f"sha256: {new.archive.sha256}"]
-        if python := _python(new):
-            keys.insert(1, f'python: "{python}"')
-        return f"release-{new.version}", f"{{{', '.join(keys)}}}"
-    return (f"at-{new.commit[:9]}", new.commit) if new.commit else None
-
-
-def _python(new: Upstream) -> str | None:
-    """The version of Python that the name of a wheel states."""
-    name = new.archive.name if new.archive and new.kind == "wheel" else ""
-    match = re.search(r"-cp(\d)(\d+)-", name)
-    return f"{match[1]}.{match[2]}" if match else None
-
-
-def _next(version: Version) -> str:
-    if version.dev is not None:
-        return f"{str(version.public).rpartition('.dev')[0]}.dev{version.dev + 1}"
-    return f"{version.base_version}.post{(version.post or 0) + 1}.dev0"
+        # the name of a wheel states the version of Python
+        python = re.search(r"-cp(\d)(\d+)-", new.archive.name) if new.kind == "wheel" else None
+        keys = f'{new.kind}: "{new.version}"' + (f', python: "{python[1]}.{python[2]}"' if python else "")
+        pin = f"{{{keys}, sha256: {new.archive.sha256}}}"
+        return Proposal("pin", BASE, key=f"release-{new.version}", text=pin)
+    pin = f"{{commit: {scalar(new.commit or '')}, version: {version_scalar(between.since)}}}"
+    return Proposal("pin", BASE, key=f"at-{new.commit[:9]}", text=pin) if new.commit else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builder.lift.arrivals import New, _alike
 from builder.lift.surface import Dependency
-from builder.lift.survey import Decision, Question, _decision, _new_dependencies
+from builder.lift.survey import Question, _new_dependencies, _reason
 from builder.lift.sweep import releases_between
 
 CONFIGS = "python/pkg/configs"
@@ -68,7 +68,7 @@ def test_a_question_is_closed_by_its_id_or_by_all_of_its_parts() -> None:
     (question,) = _new_dependencies([dependency("c", "test"), dependency("d", "test")])
 
     def decided(*patterns: str) -> bool:
-        return _decision(question, [Decision(pattern, "why") for pattern in patterns]) is not None
+        return _reason(question, dict.fromkeys(patterns, "why")) is not None
 
     assert decided("dependency:extra test")
     assert decided("dependency:c", "dependency:d")
@@ -79,8 +79,8 @@ def test_a_question_is_closed_by_its_id_or_by_all_of_its_parts() -> None:
 
 def test_a_question_without_parts_is_closed_by_its_id_alone() -> None:
     question = Question("choice:x", next(iter(_new_dependencies([dependency("c")]))).problem)
-    assert _decision(question, [Decision("choice:*", "why")]) is not None
-    assert _decision(question, [Decision("dependency:c", "why")]) is None
+    assert _reason(question, {"choice:*": "why"}) == "why"
+    assert _reason(question, {"dependency:c": "why"}) is None
 
 
 def test_a_sweep_over_releases_takes_those_after_the_first_up_to_the_last() -> None:

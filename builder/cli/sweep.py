@@ -45,7 +45,7 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
         raise click.UsageError("name two upstreams as A..B")
     key = sweep.key(request.manifest, request.without, request_key.versions())
     job, on_the_way = _job(request, start, end, key)
-    commits = sweep.chosen(on_the_way, every)
+    commits = sweep.every_nth(on_the_way, every)
     lines = out / "commits.jsonl"
     tried = sweep.read(lines, key)
     todo = [c for c in commits if c.id not in tried]

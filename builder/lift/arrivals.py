@@ -42,7 +42,7 @@ class New:
     batch: str
     open: bool  # a person has to decide
     follows: bool = False
-    undecided: bool = False  # no rule knows it
+    undecided: bool = False  # no rule decides it
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Group:
     batch: str
     evidence: tuple[str, ...]
     came: str  # the commits, in words
-    undecided: bool  # no rule knows them
+    undecided: bool  # no rule decides them
 
     @property
     def id(self) -> str:
@@ -98,13 +98,13 @@ def arrivals(sides: Sides, markers: Markers) -> Arrivals:
     importers = Importers(sides)
     by_bytes = not sides.history.known and trial.cut is not None
     same = same_content(sides.old.tree, new.tree) if by_bytes else {}
-    # no rule may know a path any more that was there before
+    # a path that was there before may have lost its rule
     for path in (*(path for path in new if path not in known), *sorted(undecided & known)):
         rule = _remover(path, trial)
         if rule is not None:
             covered[rule.batch] += 1
         else:
-            items.append(_judged(path, path in undecided, sides, markers, importers, same))
+            items.append(_judge(path, path in undecided, sides, markers, importers, same))
     kept = tuple(item for item in items if not item.open)
     follow = {item.path for item in kept if item.follows}
     groups = _groups([item for item in items if item.open], follow, known, frozenset(new))
@@ -127,7 +127,7 @@ def _remover(path: str, trial: Trial) -> Rule | None:
     return None if stays else removed.get(path, decision.rule)
 
 
-def _judged(
+def _judge(
     path: str,
     undecided: bool,
     sides: Sides,
@@ -180,14 +180,14 @@ def _groups(
     old_folders = {folder for path in known for folder in _folders(path)}
     by_folder: dict[str, list[New]] = {}
     for item in items:
-        fresh = [f for f in _folders(item.path) if f not in old_folders]
-        by_folder.setdefault(f"{fresh[-1]}/" if fresh else item.path, []).append(item)
+        new_folders = [f for f in _folders(item.path) if f not in old_folders]
+        by_folder.setdefault(f"{new_folders[-1]}/" if new_folders else item.path, []).append(item)
     alone: list[New] = []
     for pattern, inside in sorted(by_folder.items()):
-        here = sorted(path for path in new if path.startswith(pattern)) if pattern.endswith("/") else []
-        whole = {path for path in here if path not in follow} == {item.path for item in inside}
-        if here and whole and _agreed(inside) is not None:
-            yield _group(pattern, inside, here)
+        inside_now = sorted(path for path in new if path.startswith(pattern)) if pattern.endswith("/") else []
+        whole = {path for path in inside_now if path not in follow} == {item.path for item in inside}
+        if inside_now and whole and _agreed(inside) is not None:
+            yield _group(pattern, inside, inside_now)
         else:
             alone += inside
     for pattern, alike in _alike(alone, known | new):

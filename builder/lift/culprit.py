@@ -1,10 +1,10 @@
-"""Finds the upstream commit with which a rule or an edit stopped matching."""
+"""Finds the upstream commit with which a file stopped or began to match, by bisecting its history."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from builder.lift.history import Commit, History
 from builder.manifest.model import Manifest
@@ -15,18 +15,6 @@ from builder.overlay.locate import resolve
 from builder.source.parse import parse
 
 Test = Callable[[bytes], bool]
-
-
-def emptied(paths: Collection[str], history: History) -> Commit | None:
-    """The commit that removed the last of these paths; None if one still exists, or without history."""
-    left: set[str | None] = set(paths)
-    culprit: Commit | None = None
-    for commit in history.touching(paths):
-        deleted = {change.path for change in commit.changes if change.status == "D"}
-        left -= deleted | {change.source for change in commit.changes}
-        left |= {change.path for change in commit.changes if change.path in paths} - deleted
-        culprit = None if left else culprit or commit
-    return culprit
 
 
 def lost(path: str, matches: Test, history: History) -> tuple[Commit | None, str | None]:

@@ -90,6 +90,11 @@ class History:
                     deletion = commit if change.status == "D" else None
         return tuple(renames), deletion
 
+    def emptied(self, paths: Iterable[str]) -> Commit | None:
+        """The commit with which the last of these paths left; None if one is still there."""
+        losses = {renames[0][0] if renames else gone for renames, gone in map(self.fate, paths)}
+        return None if None in losses else max(losses, key=self.commits.index, default=None)
+
     def origin(self, path: str) -> tuple[list[str], Commit | None]:
         """The names that a path of the new commit had, the oldest last, and the commit that gave it its own
         (None: it always had it)."""

@@ -1,4 +1,4 @@
-"""What the importers of a new module say about whether it stays, and to which batch it belongs."""
+"""Judges by its importers whether a new module stays, and to which batch it belongs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from builder.select.suggest import few
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What importers say about a module. `open`: a person has to decide."""
+    """The judgement on a module, with its reason. `open`: a person has to decide."""
 
     evidence: str
     verdict: str = "keep"
@@ -46,7 +46,7 @@ class Importers:
                         self._by.setdefault(edge.target, {})[source] = modules[source].path
 
     def standing(self, path: str) -> Standing | None:
-        """What the importers of a path say; None if it is not a module, or is empty."""
+        """The judgement on a path; None if it is no module, or is empty."""
         module = module_of(path, self._packages)
         if module is None or not self._reached or not self._new[path].strip():
             return None

@@ -102,7 +102,7 @@ def apply(text: str, proposals: Sequence[Proposal], between: Span) -> str:
             changed_from = start if start < end else changed_from
             text = text[:start] + new + text[end:]
     for proposal in (p for p in proposals if not p.mark):
-        cut = _added(_Layout(text, between), proposal)
+        cut = _new_entry(_Layout(text, between), proposal)
         if cut is not None:
             text = text[: cut[0]] + cut[2] + text[cut[1] :]
     return text
@@ -217,7 +217,7 @@ def _until(layout: _Layout, proposal: Proposal) -> _Cut | None:
     return start, end, f"{{{name}: {layout.text[start:end]}, until: {layout.until}}}"
 
 
-def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
+def _edit_copy(layout: _Layout, proposal: Proposal) -> _Cut | None:
     """A copy of an edit behind it, for another scope, since the new version."""
     item, items, _ = layout.items.get(_at(proposal), (None, None, ""))
     if item is None:
@@ -243,10 +243,10 @@ def _preimage(layout: _Layout, proposal: Proposal) -> _Cut | None:
 
 
 #: What proposals for a statement do.
-_CHANGES = {"until": _until, "moved": _moved, "preimage": _preimage}
+_CHANGES = {"until": _until, "moved": _edit_copy, "preimage": _preimage}
 
 
-def _added(layout: _Layout, proposal: Proposal) -> _Cut | None:
+def _new_entry(layout: _Layout, proposal: Proposal) -> _Cut | None:
     """A new rule behind the one whose path has most in common with its own, or the last of equals; a new fact
     or pin behind all others."""
     if proposal.kind == "pin":

@@ -11,7 +11,7 @@ from builder.lift import culprit
 from builder.lift.history import Commit
 from builder.lift.insert import Proposal
 from builder.lift.statements import Statement, file_of, statements
-from builder.lift.trial import Sides, matched
+from builder.lift.trial import Sides, paths_by_rule
 from builder.manifest.statements import Edit, Rule
 from builder.overlay import structural
 from builder.overlay.locate import Definition, Scope, Target
@@ -36,7 +36,7 @@ class Lost:
     proposals: tuple[Proposal, ...] = ()
 
 
-#: What a single statement can be wrong about; other problems are about the output.
+#: Problems with a single statement; the others are about the output.
 _CODES = ("R001", "R004", "R005", "R006", "R007", "R009")
 
 
@@ -48,7 +48,7 @@ def lost(sides: Sides) -> tuple[Lost, ...]:
     # what the new upstream, which may be a part of the repository, does not hold
     outside = elsewhere(manifest, sides.about_new, within)
     edited = {record.mark for record in done.cut.records} if done.cut else set()
-    before, after = matched(sides.before.selection), matched(done.selection)
+    before, after = paths_by_rule(sides.before.selection), paths_by_rule(done.selection)
     items = []
     for one in _once(sides):
         paths = before.get(one, ()) if isinstance(one, Rule) else ()
@@ -80,7 +80,7 @@ def _lost(one: Statement, problem: Problem | None, paths: Sequence[str], sides: 
     commit: Commit | None = None
     moved: tuple[str, ...] = ()
     if isinstance(one, Rule):
-        commit = culprit.emptied(paths, history)
+        commit = history.emptied(paths)
         # a renamed path keeps its verdict; `arrivals` finds out whether a rule already decides the new name
         now = {renames[-1][1] for path in paths if (renames := history.fate(path)[0])}
         moved = _folded(sorted(path for path in now if path in sides.new), sides.new)

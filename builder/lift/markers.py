@@ -36,7 +36,7 @@ class Markers:
 
     paths: Mapping[str, Marker]
     facts: Mapping[str, str]  # word -> batch
-    values: frozenset[str] = frozenset()  # those of them that are values of options: strings, and no names
+    values: frozenset[str]  # those of them that are values of options: strings, and no names
 
     def of(self, path: str) -> Marker | None:
         """The strongest marker of a path: a word that a fact names, else the one that most paths have."""
@@ -66,13 +66,10 @@ def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) 
             if word not in ordinary:
                 counts.setdefault(word, Counter())[rule] += 1
     facts: dict[str, str] = {}
-    values: set[str] = set()
-    names: set[str] = set()
     for batch in reversed(manifest.batches):  # the first batch that names a word has it
-        own_values, own_names = set(_values_of(batch)), set(_names_of(batch))
-        facts |= dict.fromkeys(own_values | own_names, batch.id)
-        values |= own_values
-        names |= own_names
+        facts |= dict.fromkeys((*_values_of(batch), *_names_of(batch)), batch.id)
+    values = {word for batch in manifest.batches for word in _values_of(batch)}
+    values -= {word for batch in manifest.batches for word in _names_of(batch)}
     stated = {b.id: b.id for b in manifest.batches if _WORD.fullmatch(b.id)} | facts
     markers = {word: Marker(word, batch, 0, True) for word, batch in stated.items() if word not in ordinary}
     for word, rules in counts.items():
@@ -81,7 +78,7 @@ def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) 
             markers[word] = Marker(word, stated[word], total, True)
         elif len(rules) >= _MIN_RULES and len(batches) == 1 and not word.isdigit() and len(word) > 1:
             markers[word] = Marker(word, min(batches), total, False)
-    return Markers(markers, facts, frozenset(values - names))
+    return Markers(markers, facts, frozenset(values))
 
 
 def words(path: str) -> set[str]:

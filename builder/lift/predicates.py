@@ -14,7 +14,7 @@ from builder.lift import culprit
 from builder.lift.history import Commit
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
-from builder.lift.statements import most_common, shortened
+from builder.lift.statements import most_common, shorten
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.pipeline.answers.answer import listed, plural
@@ -162,7 +162,7 @@ def _functions(snapshot: Snapshot, path: str) -> Mapping[str, tuple[int, str]]:
             arguments = node.args
             if not (arguments.args or arguments.posonlyargs or arguments.vararg or arguments.kwarg):
                 text = "; ".join(map(ast.unparse, node.body))
-                functions[node.name] = (node.lineno, shortened(text, 120))
+                functions[node.name] = (node.lineno, shorten(text, 120))
     return functions
 
 

@@ -1,7 +1,7 @@
-"""Definitions that the cut took away at the old upstream, and that stay at the new one.
+"""Definitions that the cut removed at the old upstream, and that stay at the new one.
 
-No rule has to be broken for that: a class stays where something new uses it, or where its base became one
-that the builder does not know. Each is code that left by a decision, and nobody decided that it comes back.
+That breaks no rule: a class stays where something new uses it, or where its base became one that the builder
+does not know. Each is code that left by a decision, and nobody decided that it comes back.
 """
 
 from __future__ import annotations

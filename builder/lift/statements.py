@@ -36,7 +36,7 @@ def words(one: Statement) -> str:
         case Rule():
             return f"{one.verdict}: {name}"
         case Edit():
-            return f"{one.kind}{f' `{shortened(one.match)}` in' if one.match else ''} {name}"
+            return f"{one.kind}{f' `{shorten(one.match)}` in' if one.match else ''} {name}"
         case WholeFile():
             return f"file {name} from {one.overlay}"
         case Patch():
@@ -44,7 +44,7 @@ def words(one: Statement) -> str:
         case TomlEdit():
             return f"{one.op} {one.key}{f' {one.value}' if isinstance(one.value, str) else ''} in {name}"
         case AnchoredEdit():
-            return f"{one.kind} `{shortened(one.anchor)}` in {name}"
+            return f"{one.kind} `{shorten(one.anchor)}` in {name}"
         case Fact():
             return f"{one.kind.replace('-', ' ')} {name}"
         case Option():
@@ -75,7 +75,7 @@ def common_start(texts: Iterable[str]) -> str:
     return "".join(column[0] for column in letters)
 
 
-def shortened(text: str, width: int = 70) -> str:
+def shorten(text: str, width: int = 70) -> str:
     """A text on one line, cut at a width."""
     line = " ".join(text.split())
     return line if len(line) <= width else f"{line[: width - 1]}…"

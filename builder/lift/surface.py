@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from builder.analysis.projects import Requirement, projects
 from builder.analysis.surface_diff import Surfaces
-from builder.lift.statements import shortened
+from builder.lift.statements import shorten
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.surface.model import Expression, Key, Surface, Value
@@ -82,7 +82,7 @@ def _details(before: Mapping[str, Value], after: Mapping[str, Value]) -> Iterato
 
 
 def _text(value: Value) -> str:
-    return shortened(value.text if isinstance(value, Expression) else str(value), 60)
+    return shorten(value.text if isinstance(value, Expression) else str(value), 60)
 
 
 def dependencies(sides: Sides) -> list[Dependency]:

@@ -109,22 +109,23 @@ def survey(
         offered = offers(surface_files(old[1], sides.before.selection, manifest), manifest.packages)
         differences = surface.differences(offered, done.cut.surfaces, frozenset(sides.before.kept))
         facts += predicates.choices(offered, done.cut.surfaces, manifest)
-    came, ours, needed = arrivals(sides, markers), [*overlays.changed(sides)], surface.dependencies(sides)
-    answers = [(q, _reason(q, decisions)) for q in _questions(came, facts, needed, ours)]
+    paths, changes = arrivals(sides, markers), tuple(overlays.changed(sides))
+    requirements = surface.dependencies(sides)
+    answers = [(q, _reason(q, decisions)) for q in _questions(paths, facts, requirements, changes)]
     questions = [question for question, reason in answers if reason is None]
 
     open_ids = {question.id for question in questions}
     wanted = [proposal for item in losses for proposal in item.proposals]
-    wanted += [g.proposal for g in came.groups if g.proposal and (g.undecided or g.id in open_ids)]
+    wanted += [g.proposal for g in paths.groups if g.proposal and (g.undecided or g.id in open_ids)]
     wanted += [fact.proposal for fact in facts if fact.proposal and fact.id in open_ids]
-    wanted += [proposal for item in ours for proposal in item.proposals]
+    wanted += [proposal for item in changes for proposal in item.proposals]
     pin = versions.pin_of(new[0], manifest, between)
     if pin is not None and any(p.kind in insert.RANGED for p in wanted):
         wanted.append(pin)
-    merged = {item.overlay: item.merged for item in ours if item.merged is not None}
+    merged = {item.overlay: item.merged for item in changes if item.merged is not None}
     return Survey(
-        old[0], new[0], manifest, history, done.problems, _causes(sides, losses), losses, came, tuple(facts),
-        tuple(ours), tuple(differences), tuple(needed),
+        old[0], new[0], manifest, history, done.problems, _causes(sides, losses), losses, paths, tuple(facts),
+        changes, tuple(differences), tuple(requirements),
         returned(gone, done.after) if gone is not None and done.after else None,
         tuple(questions), tuple((question, reason) for question, reason in answers if reason is not None),
         _proposed(manifest, wanted, merged, new, between, schema, recall),
@@ -163,9 +164,9 @@ def _line(problem: Problem, place: Mark, sides: Sides) -> bytes | None:
 
 
 def _questions(
-    came: Arrivals, facts: Iterable[NewFact], needed: Iterable[Dependency], ours: Iterable[Changed]
+    paths: Arrivals, facts: Iterable[NewFact], requirements: Iterable[Dependency], changes: Iterable[Changed]
 ) -> Iterator[Question]:
-    for group in came.groups:
+    for group in paths.groups:
         if not group.undecided:  # else R003 stops the build itself
             hint = _hint(group.rule if group.proposal else "a fact or an edit for it", group.id)
             text = f"It came and stays: {group.sentence}"
@@ -176,8 +177,8 @@ def _questions(
             text = f"`{fact.name}` came and has {fact.used} in the output: {fact.evidence}."
             place, hint = Mark(fact.path, fact.line), _hint("state it under `facts`", fact.id)
             yield Question(fact.id, Problem("L002", text, upstream=place, hint=hint))
-    yield from _new_dependencies(needed)
-    for item in ours:
+    yield from _new_dependencies(requirements)
+    for item in changes:
         if item.conflicts is None:
             name = f"body:{item.overlay}:{item.path}"
             commits = ", ".join(f"`{commit}`" for commit in item.commits[-3:])
@@ -190,10 +191,10 @@ def _hint(remedy: str, name: str) -> str:
     return f"{remedy}, or `--decide '{name}'`"
 
 
-def _new_dependencies(needed: Iterable[Dependency]) -> Iterator[Question]:
+def _new_dependencies(requirements: Iterable[Dependency]) -> Iterator[Question]:
     """A question for each new requirement, and one for all that an extra brings."""
     groups: dict[tuple[str, str], list[Dependency]] = {}
-    for row in needed:
+    for row in requirements:
         if row.open:
             groups.setdefault((row.project, row.extra or f"={row.name}"), []).append(row)
     for (project, extra), rows in groups.items():

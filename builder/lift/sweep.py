@@ -108,7 +108,7 @@ def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) ->
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def apart(job: Job, commits: Sequence[Commit]) -> list[Tried]:
+def try_in_child(job: Job, commits: Sequence[Commit]) -> list[Tried]:
     """Try neighbouring commits in a process of their own, so that what they leave in memory ends with it.
 
     Nothing is written. Raises BuildError when a commit cannot be read.
@@ -174,7 +174,7 @@ def _wrong(problems: Iterable[Problem], manifest: Manifest) -> tuple[Wrong, ...]
     return tuple(wrong)
 
 
-def chosen(commits: Sequence[Commit], every: int) -> list[Commit]:
+def every_nth(commits: Sequence[Commit], every: int) -> list[Commit]:
     """Every n-th commit, counted back from the last one, which is always among them."""
     return list(commits)[::-1][::every][::-1]
 
@@ -194,18 +194,18 @@ def read(path: Path, key: str) -> dict[str, Tried]:
 
 
 def run(job: Job, commits: Sequence[Commit], jobs: int, backend: str) -> Iterable[list[Tried]]:
-    """Try commits, a handful at a time, so that what is done is kept when the rest is not.
+    """Try commits, a few at a time, so that what is done is kept when the rest is not.
 
     Raises BuildError (E003) when the backend is not installed.
     """
     from joblib import Parallel, delayed, parallel_config
 
     # a release takes minutes, and has little in common with the one before it
-    handful = 1 if isinstance(job.source, Sources) else min(_TOGETHER, max(1, len(commits) // jobs))
-    parts = [commits[start : start + handful] for start in range(0, len(commits), handful)]
+    size = 1 if isinstance(job.source, Sources) else min(_TOGETHER, max(1, len(commits) // jobs))
+    parts = [commits[start : start + size] for start in range(0, len(commits), size)]
     with _backend(backend), parallel_config(backend=backend, n_jobs=jobs):
         for start in range(0, len(parts), jobs):
-            done = Parallel()(delayed(apart)(job, part) for part in parts[start : start + jobs])
+            done = Parallel()(delayed(try_in_child)(job, part) for part in parts[start : start + jobs])
             yield [tried for part in done for tried in part]
 
 

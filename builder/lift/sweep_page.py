@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 
 from builder.lift.history import SHORT
-from builder.lift.statements import shortened
+from builder.lift.statements import shorten
 from builder.lift.sweep import Summary, Tried
 from builder.lift.sweep import unit as unit_of
 
@@ -41,12 +41,12 @@ def page(summary: Summary, spec: str, every: int, digest: str) -> str:
     parts.append(f"![Which {unit}s pass, and how many problems the others have]({TIMELINE})")
     failing = next((t for t in summary.tried if not t.passes), None)
     if failing is not None:
-        subject = shortened(failing.subject.replace("`", "'"), 110)
+        subject = shorten(failing.subject.replace("`", "'"), 110)
         parts.append(f"The first that fails is `{_plain(failing)}`, {_day(failing)}: `{subject}`.")
     if summary.first:
         rows = [f"| {unit} | day | code | rule | failing {unit}s |", "| --- | --- | --- | --- | ---: |"]
         for code, rule, row, count in summary.first[:_MAX_ROWS]:
-            cell = shortened(rule.replace("`", "'").replace("|", "\\|"), 110)
+            cell = shorten(rule.replace("`", "'").replace("|", "\\|"), 110)
             rows.append(f"| `{_plain(row)}` | {_day(row)} | {code} | `{cell}` | {count:,} |")
         parts += ["## First failure of each rule", "\n".join(rows)]
         if len(summary.first) > _MAX_ROWS:

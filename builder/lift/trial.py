@@ -82,8 +82,8 @@ def compare(
     return Sides(manifest, old, new, about_old, about_new, history, decided, edited, tried)
 
 
-#: Gates that find undefined names, lost imports and attributes: what a use of something gone leaves, too.
-_AGAIN = frozenset(["G002", "G003", "G004"])
+#: Gates whose findings may repeat an R008: they find undefined names, lost imports and attributes.
+_REPEATS = frozenset(["G002", "G003", "G004"])
 
 
 def trial(
@@ -91,7 +91,7 @@ def trial(
 ) -> Trial:
     """Cut and verify, keeping what no rule decides, and collect the problems of all stages.
 
-    A later problem may follow from an earlier one: an edit that finds nothing leaves what it was to take.
+    A later problem may follow from an earlier one: an edit that finds nothing leaves what it should remove.
     """
     within = partial_paths(upstream, manifest.upstream.project.folder, about.kind)
     asked = excused(manifest, about, within)
@@ -99,7 +99,7 @@ def trial(
     open_paths = [path for group in selection.unclassified for path in group.paths]
     relaxed = _relaxed(asked, open_paths, upstream)
     collected: list[Problem] = [p for p in selection.problems if p.code == "R003"]
-    collected += _replaced(asked, upstream, within)
+    collected += _preimage_problems(asked, upstream, within)
     done: Cut | None = None
     after: IndexedTree | None = None
     try:
@@ -110,12 +110,13 @@ def trial(
     except BuildError as error:
         collected += error.problems
     # without those that follow from an R008 in the same file
-    uses = {p.upstream.file for p in collected if p.code == "R008" and p.upstream}
-    causes = [p for p in collected if p.code not in _AGAIN or not p.upstream or p.upstream.file not in uses]
-    return Trial(selection, tuple(by_cause(dict.fromkeys(causes))), done, after)
+    files = {p.upstream.file for p in collected if p.code == "R008" and p.upstream}
+    repeats = {p for p in collected if p.code in _REPEATS and p.upstream and p.upstream.file in files}
+    causes = dict.fromkeys(p for p in collected if p not in repeats)
+    return Trial(selection, tuple(by_cause(causes)), done, after)
 
 
-def matched(selection: Selection) -> Mapping[Rule, Sequence[str]]:
+def paths_by_rule(selection: Selection) -> Mapping[Rule, Sequence[str]]:
     """The paths that each rule matches, in the order of the rules."""
     paths: dict[Rule, list[str]] = {rule: [] for rule in selection.rules}
     for path, numbers in selection.matched.items():
@@ -140,7 +141,7 @@ def _relaxed(manifest: Manifest, open_paths: Iterable[str], upstream: Snapshot) 
     return replace(relaxed, batches=(replace(base, rules=(*base.rules, *kept)), *others))
 
 
-def _replaced(manifest: Manifest, upstream: Snapshot, within: Sequence[str]) -> tuple[Problem, ...]:
+def _preimage_problems(manifest: Manifest, upstream: Snapshot, within: Sequence[str]) -> tuple[Problem, ...]:
     """R006 for each whole file that replaces another blob than the manifest states."""
     items = [f for b in manifest.batches for f in b.files]
     items = [f for f in items if not within or holds_path(f.path, within)]

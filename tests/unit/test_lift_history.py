@@ -134,7 +134,7 @@ def test_the_commit_that_emptied_a_rule_is_the_last_of_those_that_took_its_paths
     story.then("one", {"d/b": b"2", "z": b"z"})
     last = story.then("two", {"z": b"z"})
     story.then("three", {"z": b"zz"})
-    commit = culprit.emptied(["d/a", "d/b"], story.history())
+    commit = story.history().emptied(["d/a", "d/b"])
     assert commit and commit.id == last
 
 
@@ -142,9 +142,9 @@ def test_a_path_that_came_back_and_left_again_is_the_last_loss(tmp_path: Path) -
     story = Story(tmp_path, {"d/a": b"1", "z": b"z"})
     story.then("out", {"z": b"z"})
     story.then("in", {"d/a": b"1", "z": b"z"})
-    assert culprit.emptied(["d/a"], story.history()) is None
+    assert story.history().emptied(["d/a"]) is None
     out = story.then("out again", {"z": b"z"})
-    commit = culprit.emptied(["d/a"], story.history())
+    commit = story.history().emptied(["d/a"])
     assert commit and commit.id == out
 
 

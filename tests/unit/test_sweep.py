@@ -12,7 +12,7 @@ from small_files import FILES
 from test_lift import SERVER, Later, edited
 
 from builder.lift.history import Commit
-from builder.lift.sweep import Tried, Wrong, chosen, read, summarise
+from builder.lift.sweep import Tried, Wrong, every_nth, read, summarise
 from builder.lift.sweep_page import page, timeline
 
 
@@ -26,10 +26,10 @@ R4 = Wrong("R004", "replace x", "moved")
 
 def test_every_nth_commit_is_counted_from_the_last() -> None:
     commits = [Commit(str(number), "") for number in range(10)]
-    assert [c.id for c in chosen(commits, 4)] == ["1", "5", "9"]
-    assert chosen(commits, 1) == commits
-    assert [c.id for c in chosen(commits, 100)] == ["9"]
-    assert chosen([], 3) == []
+    assert [c.id for c in every_nth(commits, 4)] == ["1", "5", "9"]
+    assert every_nth(commits, 1) == commits
+    assert [c.id for c in every_nth(commits, 100)] == ["9"]
+    assert every_nth([], 3) == []
 
 
 def test_the_first_failure_of_a_rule_is_the_earliest_commit_in_history_not_in_the_file() -> None:

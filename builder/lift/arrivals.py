@@ -139,37 +139,32 @@ def _judge(
     names, commit = sides.history.origin(path)
     source = same.get(path) if names[-1] == path else names[-1]
     rule = sides.before.removed.get(source) if source else None
-    if rule is not None:
-        verdict = "prune" if rule.verdict == "prune" else "remove"
-        moved = f"moved from {source}, which batch {rule.batch} removes"
-        return New(path, commit, (moved,), verdict, rule.batch, True, undecided=undecided)
-    evidence = [f"moved from {source}, which stays"] if source else []
-    standing = importers.standing(path)
+    standing = importers.standing(path) if rule is None else None
     marker = markers.of(path) if source is None else None
-    if marker is not None and (marker.stated or standing is None):
+    verdict, batch, doubt, follows = "remove", BASE, True, False
+    evidence: list[str] = []
+    if rule is not None:
+        verdict, batch = "prune" if rule.verdict == "prune" else "remove", rule.batch
+        evidence.append(f"moved from {source}, which batch {batch} removes")
+    elif marker is not None and (marker.stated or standing is None):
+        batch = marker.batch
         others = f"{marker.paths} removed paths and no kept one" if marker.paths else "no kept path has"
-        stated = f", and batch {marker.batch} states it" if marker.stated else f" (batch {marker.batch})"
-        named = f"its name has `{marker.word}`, as {others}{stated}"
-        return New(path, commit, (named,), "remove", marker.batch, True, undecided=undecided)
-    if standing is not None:
-        evidence.append(standing.evidence)
-    in_text = markers.in_text(sides.output.get(path, b"")) if path.endswith(_SOURCES) else None
-    if in_text is not None:
-        word, count = in_text
-        batch = markers.facts[word]
-        evidence.append(f"`{word}` still stands on {plural(count, 'line')} of it (batch {batch})")
-    doubt = in_text is not None or (standing is not None and standing.open)
-    return New(
-        path,
-        commit,
-        tuple(evidence) or ("nothing speaks against it",),
-        standing.verdict if standing else "keep",
-        standing.batch if standing else BASE,
-        undecided or doubt,
+        stated = f", and batch {batch} states it" if marker.stated else f" (batch {batch})"
+        evidence.append(f"its name has `{marker.word}`, as {others}{stated}")
+    else:
+        verdict, batch = (standing.verdict, standing.batch) if standing else ("keep", BASE)
+        evidence += [f"moved from {source}, which stays"] if source else []
+        evidence += [standing.evidence] if standing else []
+        in_text = markers.in_text(sides.output.get(path, b"")) if path.endswith(_SOURCES) else None
+        if in_text is not None:
+            word, count = in_text
+            lines = plural(count, "line")
+            evidence.append(f"`{word}` still stands on {lines} of it (batch {markers.facts[word]})")
+        doubt = in_text is not None or (standing is not None and standing.open)
         # a file that programs read at run time belongs to the code that names it, not to its folder
-        follows=standing is None and not doubt and not path.endswith(RUNTIME_SUFFIXES),
-        undecided=undecided,
-    )
+        follows = standing is None and not doubt and not path.endswith(RUNTIME_SUFFIXES)
+        evidence = evidence or ["nothing speaks against it"]
+    return New(path, commit, tuple(evidence), verdict, batch, undecided or doubt, follows, undecided)
 
 
 def _groups(

@@ -7,12 +7,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from builder.lift.history import Commit, History
+from builder.lift.statements import parse_leniently
 from builder.manifest.model import Manifest
 from builder.manifest.statements import AnchoredEdit, Edit, Statement, TomlEdit, WholeFile
 from builder.overlay import anchored, structural, toml
 from builder.overlay.files import differs
 from builder.overlay.locate import resolve
-from builder.source.parse import parse
 
 Test = Callable[[bytes], bool]
 
@@ -77,13 +77,7 @@ def matcher(stated: Statement, path: str, manifest: Manifest) -> Test | None:
 
 def _edits(edit: Edit, path: str, manifest: Manifest, data: bytes) -> bool:
     target = resolve(edit.target, manifest.packages, {path: None})
-    if target is None:
-        return False
-    try:
-        module = parse(data, path)
-    except SyntaxError:
-        return False
-    if edit.kind == "add-import":
-        return True
-    plan = structural.plan(module, [(edit, target)], manifest.overlays)
+    if target is None or edit.kind == "add-import":
+        return target is not None
+    plan = structural.plan(parse_leniently(data, path), [(edit, target)], manifest.overlays)
     return bool(plan.records) and not plan.problems

@@ -10,7 +10,7 @@ from builder.graph.names import module_of
 from builder.lift import culprit
 from builder.lift.history import Commit
 from builder.lift.insert import Proposal
-from builder.lift.statements import Statement, file_of, statements
+from builder.lift.statements import Statement, file_of, parse_leniently, statements
 from builder.lift.trial import Sides, paths_by_rule
 from builder.manifest.statements import Edit, Rule
 from builder.overlay import structural
@@ -18,7 +18,6 @@ from builder.overlay.locate import Definition, Scope, Target
 from builder.overlay.locate import statements as statements_in
 from builder.pipeline.prune import partial_paths
 from builder.pipeline.ranges import elsewhere
-from builder.source.parse import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +150,13 @@ def _defined(last: str, sides: Sides) -> list[str]:
 
 def _scope(edit: Edit, path: str, module: str, data: bytes) -> str | None:
     """The innermost definition of a file that holds all places of an edit, if they are as many as stated."""
-    try:
-        parsed = parse(data, path)
-    except SyntaxError:
-        return None
-    plan = structural.plan(parsed, [(replace(edit, target=module), Target(path, module, ()))])
+    module_now = parse_leniently(data, path)
+    plan = structural.plan(module_now, [(replace(edit, target=module), Target(path, module, ()))])
     if not plan.records or plan.problems:
         return None
     lines = [record.line for record in plan.records]
     names = [module]
-    node: Scope = parsed.tree
+    node: Scope = module_now.tree
     while True:
         definitions = (each for each in statements_in(node) if isinstance(each, Definition))
         around = (d for d in definitions if d.lineno <= min(lines) and max(lines) <= (d.end_lineno or 0))

@@ -14,13 +14,13 @@ from builder.emit.diff import upstream_diff
 from builder.errors import fail
 from builder.lift.history import Commit
 from builder.lift.insert import Proposal
+from builder.lift.statements import parse_leniently
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Edit, WholeFile
 from builder.overlay.files import differs
 from builder.overlay.locate import find, resolve
 from builder.pipeline.ranges import in_force
-from builder.source.parse import parse
 from builder.tree import Snapshot, Tree
 from builder.upstream import git
 
@@ -82,10 +82,7 @@ def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes
     target = resolve(edit.target, manifest.packages, snapshot) if edit.kind == "body" else None
     if target is None:
         return None, ""
-    try:
-        module = parse(snapshot[target.file], target.file)
-    except SyntaxError:
-        return None, target.file
+    module = parse_leniently(snapshot[target.file], target.file)
     definitions, _ = find(module.tree, target.path)
     if not definitions or not isinstance(definitions[0].statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None, target.file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.analysis.surface_diff import Surfaces
@@ -14,11 +14,10 @@ from builder.lift import culprit
 from builder.lift.history import Commit
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
-from builder.lift.statements import most_common, shorten
+from builder.lift.statements import most_common, parse_leniently, shorten
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.pipeline.answers.answer import listed, plural
-from builder.source.parse import parse
 from builder.surface.model import Item, Surface
 from builder.tree import Snapshot
 
@@ -59,7 +58,7 @@ class NewFact:
         return plural(self.uses, "place" if self.kind == "choice" else "use")
 
 
-def predicates(sides: Sides, markers: Markers) -> list[NewFact]:
+def predicates(sides: Sides, markers: Markers) -> Iterator[NewFact]:
     """New functions without parameters in the modules that define the manifest's predicates."""
     manifest, output = sides.manifest, sides.output
     facts = [fact for batch in manifest.batches for fact in batch.facts if fact.kind == "predicate"]
@@ -69,7 +68,6 @@ def predicates(sides: Sides, markers: Markers) -> list[NewFact]:
         batches.setdefault(fact.name.rpartition(".")[0], []).append(fact.batch)
     texts = (output[path].decode("utf-8", "replace") for path in output if path.endswith(".py"))
     uses = Counter(word for text in texts for word in _USED.findall(text))
-    new_facts: list[NewFact] = []
     for module in sorted(batches):
         for path in path_of(module, manifest.packages) or ():
             before = _functions(sides.old, path)
@@ -94,25 +92,20 @@ def predicates(sides: Sides, markers: Markers) -> list[NewFact]:
                     proposal = Proposal("fact", batch, key="predicates", text=full)
                 others = max(0, uses[name] - 1)
                 commit = culprit.wrote(path, re.compile(rb"\b%s\b" % name.encode()), sides.history)
-                new_facts.append(
-                    NewFact("predicate", full, path, line, others, evidence, is_open, commit, proposal)
-                )
-    return new_facts
+                yield NewFact("predicate", full, path, line, others, evidence, is_open, commit, proposal)
 
 
-def platform_methods(sides: Sides) -> list[NewFact]:
+def platform_methods(sides: Sides) -> Iterator[NewFact]:
     """`current_platform.is_x` and the like that upstream did not use before, where the output has them."""
     before = _methods(sides.old)
-    new_facts: list[NewFact] = []
     for name, places in sorted(_methods(sides.output).items()):
         if name not in before and any(path in sides.new for path, _ in places):
             files = len({path for path, _ in places})
             evidence = f"a question to the platform object in {files} files of the output"
-            new_facts.append(NewFact("platform", name, *places[0], len(places), evidence, True))
-    return new_facts
+            yield NewFact("platform", name, *places[0], len(places), evidence, True)
 
 
-def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> list[NewFact]:
+def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> Iterator[NewFact]:
     """New choices of an option, and new members of a registry or enum, beside a value that is absent.
 
     A value that came in several places is one.
@@ -139,25 +132,19 @@ def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> list[NewFac
             beside = sorted({name for name in groups[key.group] if name.lower() in absent})
             if beside or key.group in owners:
                 by_value.setdefault(key.name, []).append((item, beside or ["one that is absent"]))
-    new_facts: list[NewFact] = []
     for value, items in sorted(by_value.items()):
         keys = [item.key for item, _ in items]
         where = listed(dict.fromkeys(key.group if key.kind == "registry" else key.name for key in keys), 4)
         names = list(dict.fromkeys(name for _, beside in items for name in beside))
         evidence = f"a new value of {where}, beside {', '.join(names[:4])}"
         place = items[0][0].places[0]
-        new_facts.append(NewFact("choice", value, place.path, place.line, len(items), evidence, True))
-    return new_facts
+        yield NewFact("choice", value, place.path, place.line, len(items), evidence, True)
 
 
 def _functions(snapshot: Snapshot, path: str) -> Mapping[str, tuple[int, str]]:
     """Top-level functions without parameters: line, and the body on one line."""
-    try:
-        body = parse(snapshot[path], path).tree.body if path in snapshot else []
-    except SyntaxError:
-        return {}
     functions = {}
-    for node in body:
+    for node in parse_leniently(snapshot.get(path, b""), path).tree.body:
         if isinstance(node, ast.FunctionDef):
             arguments = node.args
             if not (arguments.args or arguments.posonlyargs or arguments.vararg or arguments.kwarg):

@@ -1,4 +1,7 @@
-"""The statements of a manifest that upstream can break: their words, and the files that they apply to."""
+"""The statements of a manifest that upstream can break: their words, and the files that they apply to.
+
+Also what several parts of a lift do with texts.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from builder.manifest.statements import (
     stated,
 )
 from builder.overlay.locate import resolve
+from builder.source.parse import Module, parse
 
 Statement = Rule | Edit | WholeFile | Patch | TomlEdit | AnchoredEdit | Fact | Option | Absent
 
@@ -67,6 +71,14 @@ def file_of(one: Statement, packages: Mapping[str, str], files: Mapping[str, obj
 def most_common(batches: Iterable[str]) -> str:
     """The batch that occurs most, the first by name of equals."""
     return min(Counter(batches).items(), key=lambda item: (-item[1], item[0]))[0]
+
+
+def parse_leniently(data: bytes, path: str) -> Module:
+    """The syntax tree of a file; that of an empty one if it does not parse."""
+    try:
+        return parse(data, path)
+    except SyntaxError:
+        return parse(b"", path)
 
 
 def common_start(texts: Iterable[str]) -> str:

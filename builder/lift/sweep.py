@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import json
 import resource
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median_high
 from typing import Any
 
 from builder import __version__
@@ -22,7 +22,7 @@ from builder.manifest.model import Manifest
 from builder.parallel import Future
 from builder.pipeline.ranges import UNKNOWN, About, about
 from builder.pipeline.request_key import own_digest
-from builder.pipeline.run import Recalled
+from builder.pipeline.run import Recalled, digest_of
 from builder.tree import GITLINK, Snapshot
 from builder.upstream import git
 from builder.upstream.commits import read as read_commit
@@ -97,15 +97,14 @@ class Summary:
     @property
     def cpu_s(self) -> tuple[float, float] | None:
         """The median of the processor times, and their sum."""
-        times = sorted(t.cpu_s for t in self.tried)
-        return (times[len(times) // 2], sum(times)) if times else None
+        times = [t.cpu_s for t in self.tried]
+        return (median_high(times), sum(times)) if times else None
 
 
 def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
     """A digest of all that decides a result: manifest, batches that are off, builder, tools."""
-    parts = [__version__, own_digest(), manifest.digest, manifest.scope_name, *sorted(without)]
-    parts += [f"{name}={value}" for name, value in sorted(tools.items())]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    scope = (manifest.digest, manifest.scope_name, sorted(without))
+    return digest_of(__version__, own_digest(), scope, tools)
 
 
 def try_in_child(job: Job, commits: Sequence[Commit]) -> list[Tried]:
@@ -209,10 +208,9 @@ def run(job: Job, commits: Sequence[Commit], jobs: int, backend: str) -> Iterabl
             yield [tried for part in done for tried in part]
 
 
-@contextmanager
-def _backend(name: str) -> Iterator[None]:
-    """Makes a backend known to joblib, and holds what it needs: for dask, the scheduler that its own
-    configuration names (DASK_SCHEDULER_ADDRESS), or one on this machine."""
+def _backend(name: str) -> AbstractContextManager[object]:
+    """Make a backend known to joblib, and give what it needs while it runs: for dask, the scheduler that its
+    own configuration names (DASK_SCHEDULER_ADDRESS), or one on this machine."""
     try:
         if name == "dask":
             import dask.config
@@ -220,9 +218,8 @@ def _backend(name: str) -> Iterator[None]:
 
             elsewhere = dask.config.get("scheduler-address", None)
             # one commit to a process: what it costs is counted by process
-            with Client() if elsewhere else Client(threads_per_worker=1):
-                yield
-            return
+            client: AbstractContextManager[object] = Client() if elsewhere else Client(threads_per_worker=1)
+            return client
         if name == "ray":
             from ray.util.joblib import register_ray
 
@@ -231,7 +228,7 @@ def _backend(name: str) -> Iterator[None]:
         package = "dask[distributed]" if name == "dask" else name
         hint = f"pip install '{package}'"
         raise fail("E003", f"The backend {name} is not installed.", hint=hint) from None
-    yield
+    return nullcontext()
 
 
 def summarise(total: int, order: Sequence[Commit], tried: Mapping[str, Tried]) -> Summary:

@@ -75,7 +75,7 @@ class Group:
 
     @property
     def proposal(self) -> Proposal | None:
-        """None: what the evidence names is to go, not the path."""
+        """The rule as a proposal; None if what the evidence names should go, and not the path."""
         stays = self.verdict == "keep" and not self.undecided
         return None if stays else Proposal("rule", self.batch, key=self.verdict, text=self.pattern)
 
@@ -116,7 +116,7 @@ def arrivals(sides: Sides, markers: Markers) -> Arrivals:
 
 
 def _remover(path: str, trial: Trial) -> Rule | None:
-    """The rule because of which a path is not in the output; None if it is there, or no rule decides it."""
+    """Return the rule that keeps a path out of the output; None if it is there, or no rule decides it."""
     decision, cut = trial.selection.decisions.get(path), trial.cut
     if decision is None:
         return None
@@ -135,7 +135,7 @@ def _judge(
     importers: Importers,
     same: Mapping[str, str],
 ) -> New:
-    """A new path with the evidence on it. `same`: where a path had its bytes before."""
+    """Return a new path with the evidence on it. `same`: new path -> the deleted one with the same bytes."""
     names, commit = sides.history.origin(path)
     source = same.get(path) if names[-1] == path else names[-1]
     rule = sides.before.removed.get(source) if source else None
@@ -190,7 +190,7 @@ def _groups(
 
 
 def _alike(items: Iterable[New], every: Collection[str]) -> Iterator[tuple[str, list[New]]]:
-    """(pattern, paths): those of one folder that go the same way for the same reason, where one pattern
+    """Yield the paths of one folder that go the same way for the same reason, with their pattern, where one
     matches them and nothing else of `every`; the others one by one."""
     by_cause: dict[tuple[str, ...], list[New]] = {}
     for item in items:

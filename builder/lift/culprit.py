@@ -18,7 +18,7 @@ Test = Callable[[bytes], bool]
 
 
 def lost(path: str, matches: Test, history: History) -> tuple[Commit | None, str | None]:
-    """(the commit after which a file no longer matched, the path that the file has then).
+    """Return the commit after which a file no longer matched, and the path that the file has then.
 
     The file is followed through renames; the commits that changed it are bisected, so a file that lost and
     regained the match in between gives one of the losses. The path is None when the file was deleted.
@@ -50,19 +50,19 @@ def wrote(path: str, text: re.Pattern[bytes], history: History) -> Commit | None
 
 
 def _first(commits: Sequence[Commit], holds: Callable[[Commit], bool]) -> Commit:
-    """The first commit from which on something holds, as it does at the last."""
+    """Return the first commit from which on something holds, as it does at the last."""
     return commits[bisect_left(commits[:-1], True, key=holds)]
 
 
 def _matches_at(commit: Commit, names: Sequence[str], matches: Test, history: History) -> bool:
-    """Whether the file matches at a commit, under the first of its names that exists there."""
+    """Return whether the file matches at a commit, under the first of its names that exists there."""
     versions = (history.blob(commit.id, name) for name in names)
     data = next((data for data in versions if data is not None), None)
     return data is not None and matches(data)
 
 
 def matcher(stated: Statement, path: str, manifest: Manifest) -> Test | None:
-    """Whether an edit of a file finds what it states in a version of it; None for other statements."""
+    """Return a test of whether a version of a file has what an edit states; None for other statements."""
     match stated:
         case Edit():
             return lambda data: _edits(stated, path, manifest, data)

@@ -91,7 +91,7 @@ def proposal(manifest: Manifest, files: Mapping[str, bytes]) -> bytes:
 
 
 def accept(root: Path, state: State, manifest: Manifest) -> list[str]:
-    """Apply the proposal to the manifest and overlays; the paths that changed.
+    """Apply the proposal to the manifest and overlays, and return the paths that changed.
 
     Raises BuildError: L005 when manifest or overlays have changed since the proposal was made, R007 when it
     was edited and does not apply, E002 when a file cannot be written.

@@ -76,8 +76,8 @@ class History:
         return tuple(self.commits[n] for n in numbers)
 
     def fate(self, path: str) -> tuple[tuple[tuple[Commit, str], ...], Commit | None]:
-        """What became of a path of the old commit: the renames that it went through, in order, and the
-        commit that deleted it in the end (None: it is still there, or it never was)."""
+        """Return the renames that a path of the old commit went through, in order, and the commit that
+        deleted it in the end (None: it is still there, or it never was)."""
         renames: list[tuple[Commit, str]] = []
         deletion: Commit | None = None
         for number, commit in enumerate(self.commits):
@@ -96,8 +96,8 @@ class History:
         return None if None in losses else max(losses, key=self.commits.index, default=None)
 
     def origin(self, path: str) -> tuple[list[str], Commit | None]:
-        """The names that a path of the new commit had, the oldest last, and the commit that gave it its own
-        (None: it always had it)."""
+        """Return the names that a path of the new commit had, the oldest last, and the commit with which it
+        came (None: it was there at the old one)."""
         names, last = [path], len(self.commits)
         came: Commit | None = None
         for name in names:  # which grows

@@ -46,7 +46,7 @@ class Importers:
                         self._by.setdefault(edge.target, {})[source] = modules[source].path
 
     def standing(self, path: str) -> Standing | None:
-        """The judgement on a path; None if it is no module, or is empty."""
+        """Return the judgement on a path; None if it is no module, or is empty."""
         module = module_of(path, self._packages)
         if module is None or not self._reached or not self._new[path].strip():
             return None
@@ -60,8 +60,8 @@ class Importers:
         return Standing(evidence, "prune", batch) if batch in self._prunes else Standing(evidence)
 
     def _users(self, module: str) -> tuple[list[str], bool]:
-        """The removed paths that import a module, over modules that no root reaches, without tests if there
-        are others; and whether a module that a root reaches imports it."""
+        """Return the removed paths that import a module, over modules that no root reaches, without tests if
+        there are others; and whether a module that a root reaches imports it."""
         leaving: dict[str, None] = {}
         is_used = False
         seen = [module]
@@ -94,7 +94,7 @@ class Importers:
 
 
 def is_test(path: str) -> bool:
-    """Whether a path of the repository is a test, in a package or in the folder `test` beside them.
+    """Return whether a path of the repository is a test, in a package or in the folder `test` beside them.
 
     Tests use everything: that they use something says little.
     """

@@ -89,8 +89,8 @@ def apply_all(
 def apply(text: str, proposals: Sequence[Proposal], between: Span) -> str:
     """The text of one file with the proposals in it; one that fits nowhere, or is repeated, changes nothing.
 
-    `between`: from the version of the old upstream, up to which statements matched, to that of the new one,
-    since which the new ones do.
+    `between`: the version of the old upstream ends what matches no longer, that of the new one begins what
+    is new.
     """
     proposals = list(dict.fromkeys(proposals))
     layout = _Layout(text, between)

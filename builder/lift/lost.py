@@ -60,7 +60,7 @@ def lost(sides: Sides) -> tuple[Lost, ...]:
 
 
 def _once(sides: Sides) -> Iterator[Statement]:
-    """Each statement once, by the first of its names that the old upstream has a file for."""
+    """Yield each statement once, by the first of its names that the old upstream has a file for."""
     names: dict[Mark, list[Statement]] = {}
     for one in statements(sides.manifest):
         names.setdefault(one.mark, []).append(one)
@@ -71,7 +71,7 @@ def _once(sides: Sides) -> Iterator[Statement]:
 
 
 def _lost(one: Statement, problem: Problem | None, paths: Sequence[str], sides: Sides) -> Lost:
-    """The statement with the commit to blame, the new places of its object, and the proposals.
+    """Return the statement with the commit to blame, the new places of its object, and the proposals.
 
     `paths`: those that a rule matched.
     """
@@ -103,7 +103,7 @@ def _lost(one: Statement, problem: Problem | None, paths: Sequence[str], sides: 
 
 
 def _folded(paths: Sequence[str], tree: Collection[str]) -> tuple[str, ...]:
-    """Paths, with folders in place of those that make up all of one."""
+    """Return paths, with a folder in place of those that are all that it holds."""
     folders: dict[str, list[str]] = {}
     for path in paths:
         folders.setdefault(path.rpartition("/")[0], []).append(path)
@@ -115,7 +115,7 @@ def _folded(paths: Sequence[str], tree: Collection[str]) -> tuple[str, ...]:
 
 
 def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, sides: Sides) -> Iterator[str]:
-    """Scopes of the new upstream in which the edit matches, when its own scope no longer does."""
+    """Yield the scopes of the new upstream in which an edit matches that no longer matches in its own."""
     packages = sides.manifest.packages
     changes = commit.changes if commit else ()
     alike = [e for b in sides.manifest.batches for e in b.edits if e.kind == edit.kind]

@@ -44,7 +44,7 @@ class Markers:
         return max(markers, key=lambda m: (m.stated, m.paths, len(m.word), m.word), default=None)
 
     def in_text(self, data: bytes) -> tuple[str, int] | None:
-        """(the word of a fact that most lines of code hold, how many do); None when none does."""
+        """Return the word of a fact that most lines of code have, and their number; None without one."""
         counts: Counter[str] = Counter()
         for line in data.decode("utf-8", "replace").splitlines():
             code = line.partition("#")[0].lower()
@@ -54,7 +54,7 @@ class Markers:
 
 
 def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) -> Markers:
-    """The markers of a decided upstream: a word that a kept path has too says nothing.
+    """Return the markers of a decided upstream: a word that a kept path has too says nothing.
 
     Nor does one that all paths have from one folder, or paths that left for different reasons: only what
     several rules of one batch have in common is about the subject of the batch.

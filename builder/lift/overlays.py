@@ -45,7 +45,7 @@ class Changed:
 
 
 def changed(sides: Sides) -> Iterator[Changed]:
-    """Every whole file and body of ours whose original differs at the new upstream."""
+    """Yield every whole file and body of ours whose original differs at the new upstream."""
     for batch in in_force(sides.manifest, sides.about_old, sides.about_new).batches:
         for file in batch.files:
             if file.path in sides.old and file.path in sides.new and differs(file, sides.new[file.path]):
@@ -91,7 +91,7 @@ def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes
 
 
 def merge(ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, int]:
-    """(`git merge-file` of three texts with conflicts marked, how many conflicts)."""
+    """Merge three texts by `git merge-file`; return the text with the conflicts marked, and their number."""
     with tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-") as folder:
         texts = {"the overlay": ours, "upstream before": base, "upstream now": theirs}
         for label, data in texts.items():

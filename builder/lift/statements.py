@@ -1,6 +1,6 @@
 """The statements of a manifest that upstream can break: their words, and the files that they apply to.
 
-Also what several parts of a lift do with texts.
+Also what several modules of a lift do with texts.
 """
 
 from __future__ import annotations

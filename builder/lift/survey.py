@@ -207,8 +207,8 @@ def _new_dependencies(requirements: Iterable[Dependency]) -> Iterator[Question]:
 
 
 def _reason(question: Question, decisions: Mapping[str, str]) -> str | None:
-    """Why a question is decided: the reason of the first decision on it, or on the first of its parts if all
-    are decided; None if it is open."""
+    """Return the reason of the first decision on a question, or on the first of its parts if all are decided;
+    None if it is open."""
     own, *parts = (
         next((why for pattern, why in decisions.items() if fnmatchcase(name, pattern)), None)
         for name in (question.id, *question.parts)

@@ -130,7 +130,7 @@ def _attempt(job: Job, commit: Commit, recall: Recalled) -> Tried:
 
 
 def _read(job: Job, commit: Commit) -> tuple[int, Snapshot, About]:
-    """When it was committed, its files, and what is known of it."""
+    """Return when a commit or release was made, its files, and what is known of it."""
     if isinstance(job.source, Sources):
         release = resolve(f"{INDEX}{commit.id}", job.source)
         return release.time, snapshot(release), about(release, job.manifest)

@@ -94,7 +94,7 @@ def apply(text: str, proposals: Sequence[Proposal], between: Span) -> str:
     """
     proposals = list(dict.fromkeys(proposals))
     layout = _Layout(text, between)
-    cuts = [(*c, p.kind) for p in proposals if p.mark and (c := _CHANGES[p.kind](layout, p)) is not None]
+    cuts = [(*cut, p.kind) for p in proposals if p.mark and (cut := _CHANGES[p.kind](layout, p.mark, p.text))]
     changed_from = len(text) + 1
     # where several stand at one place, what belongs to an item goes before the copy that follows it
     for start, end, new, _ in sorted(cuts, key=lambda cut: (*cut[:2], cut[3] == "moved"), reverse=True):
@@ -139,6 +139,10 @@ class _Layout:
                     self.items.setdefault(_place(part), (item, node, key))
                 self._find(item, key)
 
+    def item(self, mark: Mark) -> tuple[Any, Any, str]:
+        """The item of a list at a mark, its list and the key of that."""
+        return self.items.get((mark.line, mark.column), (None, None, ""))
+
     def line_after(self, node: Any) -> int:
         """The offset of the line after a node's last one."""
         while (children := _children(node)) and not node.flow_style:
@@ -163,21 +167,9 @@ class _Layout:
         return at, at, f"{' ' * items.start_mark.column}{dash}{text}\n"
 
     def with_entry(self, mapping: Any, key: str, value: str) -> _Cut | None:
-        """A mapping with one more key, behind its first value that ends on the line of its key."""
-        entry = f"{key}: {value}"
-        if _value(mapping, key) is not None:
-            return None
-        if mapping.flow_style:
-            return self.behind(mapping, _children(mapping)[-1], entry)
-        for name, node in mapping.value:
-            if node.end_mark.line == name.start_mark.line:
-                return self.behind(mapping, node, entry)
-        return self.before(mapping, entry)
-
-    def before(self, mapping: Any, entry: str) -> _Cut:
-        """A mapping with one more key, before its first."""
-        at, _ = _span(mapping)
-        return at, at, f"{entry}\n{' ' * mapping.start_mark.column}"
+        """A mapping with one more key; None if it has that."""
+        last = _children(mapping)[-1]
+        return None if _value(mapping, key) is not None else self.behind(mapping, last, f"{key}: {value}")
 
 
 def _place(at: Any) -> tuple[int, int]:
@@ -187,10 +179,6 @@ def _place(at: Any) -> tuple[int, int]:
 
 def _span(node: Any) -> tuple[int, int]:
     return node.start_mark.index, node.end_mark.index
-
-
-def _at(proposal: Proposal) -> tuple[int, int]:
-    return (proposal.mark.line, proposal.mark.column) if proposal.mark else (0, 0)
 
 
 def _children(node: Any) -> list[Any]:
@@ -205,9 +193,9 @@ def _value(node: Any, key: str) -> Any:
     return next((value for name, value in node.value if name.value == key), None)
 
 
-def _until(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    item, _, key = layout.items.get(_at(proposal), (None, None, ""))
-    node = item or layout.values.get(_at(proposal))
+def _until(layout: _Layout, mark: Mark, _: str) -> _Cut | None:
+    item, _, key = layout.item(mark)
+    node = item or layout.values.get((mark.line, mark.column))
     if node is None:
         return None
     if node.id == "mapping":
@@ -217,29 +205,29 @@ def _until(layout: _Layout, proposal: Proposal) -> _Cut | None:
     return start, end, f"{{{name}: {layout.text[start:end]}, until: {layout.until}}}"
 
 
-def _edit_copy(layout: _Layout, proposal: Proposal) -> _Cut | None:
+def _edit_copy(layout: _Layout, mark: Mark, text: str) -> _Cut | None:
     """A copy of an edit behind it, for another scope, since the new version."""
-    item, items, _ = layout.items.get(_at(proposal), (None, None, ""))
+    item, items, _ = layout.item(mark)
     if item is None:
         return None
     scope = next((_value(item, key) for key in _SCOPES if _value(item, key) is not None), None)
     if item.id == "scalar" or (items.flow_style and scope is not None and scope is _value(item, "name")):
-        return layout.behind(items, item, f"{{name: {scalar(proposal.text)}, since: {layout.since}}}")
+        return layout.behind(items, item, f"{{name: {scalar(text)}, since: {layout.since}}}")
     if scope is None or items.flow_style or _value(item, "until") or _value(item, "optional"):
         return None  # it was expected to be absent, or its place is unknown
     old = _value(item, "since")
     since = layout.with_entry(item, "since", layout.since) if old is None else None
     first, at = item.start_mark.index - item.start_mark.column, layout.line_after(item)
     body = layout.text[first:at]
-    changes = [(*_span(scope), scalar(proposal.text)), since or (*_span(old), layout.since)]
+    changes = [(*_span(scope), scalar(text)), since or (*_span(old), layout.since)]
     for begin, stop, new in sorted(changes, reverse=True):
         body = body[: begin - first] + new + body[stop - first :]
     return at, at, body
 
 
-def _preimage(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    blobs = _value(layout.items.get(_at(proposal), (None,))[0], "preimage")
-    return layout.behind(blobs, blobs.value[-1], scalar(proposal.text)) if blobs is not None else None
+def _preimage(layout: _Layout, mark: Mark, text: str) -> _Cut | None:
+    blobs = _value(layout.item(mark)[0], "preimage")
+    return layout.behind(blobs, blobs.value[-1], scalar(text)) if blobs is not None else None
 
 
 #: What proposals for a statement do.
@@ -273,7 +261,7 @@ def _new_entry(layout: _Layout, proposal: Proposal) -> _Cut | None:
     text = f"{proposal.key}:\n{indent}- {row}" if is_rule else f"{proposal.key}:\n{indent}  {row}"
     if not is_rule and facts is not None:
         fits = facts.value and not facts.flow_style and facts.start_mark.column == column + 2
-        return layout.before(facts, text) if fits else None
+        return layout.behind(facts, _children(facts)[-1], text) if fits else None
     if not is_rule:
         text = f"facts:\n{indent}{text}"
     end = len(layout.text)

@@ -11,7 +11,7 @@ from builder.lift import culprit
 from builder.lift.history import Commit
 from builder.lift.insert import Proposal
 from builder.lift.statements import Statement, file_of, parse_leniently, statements
-from builder.lift.trial import Sides, paths_by_rule
+from builder.lift.trial import Sides
 from builder.manifest.statements import Edit, Rule
 from builder.overlay import structural
 from builder.overlay.locate import Definition, Scope, Target
@@ -44,17 +44,20 @@ def lost(sides: Sides) -> tuple[Lost, ...]:
     manifest, done = sides.manifest, sides.done
     by_mark = {p.mark: p for p in done.problems if p.mark is not None and p.code in _CODES}
     within = partial_paths(sides.new, manifest.upstream.project.folder, sides.about_new.kind)
-    # what the new upstream, which may be a part of the repository, does not hold
-    outside = elsewhere(manifest, sides.about_new, within)
-    edited = {record.mark for record in done.cut.records} if done.cut else set()
-    before, after = paths_by_rule(sides.before.selection), paths_by_rule(done.selection)
+    # what matches the new upstream, or is about a place that it, a part of the repository, does not hold
+    fine = {rule.mark for rule, count in done.selection.matches().items() if count}
+    fine |= {record.mark for record in done.cut.records} if done.cut else set()
+    fine |= elsewhere(manifest, sides.about_new, within)
+    selection = sides.before.selection
+    before: dict[Mark, list[str]] = {}
+    for path, numbers in selection.matched.items():
+        for number in numbers:
+            before.setdefault(selection.rules[number].mark, []).append(path)
     items = []
     for one in _once(sides):
-        paths = before.get(one, ()) if isinstance(one, Rule) else ()
-        stays = after.get(one, ()) if isinstance(one, Rule) else one.mark in edited
-        problem = by_mark.get(one.mark)
-        matched_before = bool(paths) or one.mark in sides.edited
-        if problem is not None or (matched_before and not stays and one.mark not in outside):
+        problem, paths = by_mark.get(one.mark), before.get(one.mark, [])
+        matched = bool(paths) or one.mark in sides.edited
+        if problem is not None or (matched and one.mark not in fine):
             items.append(_lost(one, problem, paths, sides))
     return tuple(sorted(items, key=lambda item: item.statement.mark))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import glob
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -114,15 +114,6 @@ def trial(
     repeats = {p for p in collected if p.code in _REPEATS and p.upstream and p.upstream.file in files}
     causes = dict.fromkeys(p for p in collected if p not in repeats)
     return Trial(selection, tuple(by_cause(causes)), done, after)
-
-
-def paths_by_rule(selection: Selection) -> Mapping[Rule, Sequence[str]]:
-    """The paths that each rule matches, in the order of the rules."""
-    paths: dict[Rule, list[str]] = {rule: [] for rule in selection.rules}
-    for path, numbers in selection.matched.items():
-        for number in numbers:
-            paths[selection.rules[number]].append(path)
-    return paths
 
 
 def _relaxed(manifest: Manifest, open_paths: Iterable[str], upstream: Snapshot) -> Manifest:

@@ -85,31 +85,28 @@ def _text(value: Value) -> str:
     return shorten(value.text if isinstance(value, Expression) else str(value), 60)
 
 
-def dependencies(sides: Sides) -> list[Dependency]:
-    """Requirements that were added, removed or changed; open are those that are new in the output."""
-    before, after, ours = (
+def dependencies(sides: Sides) -> Iterator[Dependency]:
+    """Yield the requirements that were added, removed or changed; open are those new in the output."""
+    before, after, output = (
         _requirements(side, sides.manifest) for side in (sides.old, sides.new, sides.output)
     )
-    rows: list[Dependency] = []
     for key in sorted({*before, *after}):
-        was, now = (
-            ", ".join(
-                sorted({f"{r.text} (extra {r.extra})" if r.extra else r.text for r in side.get(key, ())})
-            )
-            for side in (before, after)
-        )
+        was, now = (", ".join(sorted(map(_written, side.get(key, ())))) for side in (before, after))
         if was != now:
             change = "came" if not was else "went" if not now else "changed"
             extras = {row.extra for row in after.get(key, ())}
             extra = extras.pop() if len(extras) == 1 else ""
-            rows.append(Dependency(change, *key, was, now, not was and key in ours, extra))
-    return rows
+            yield Dependency(change, *key, was, now, not was and key in output, extra)
 
 
-def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], list[Requirement]]:
+def _written(row: Requirement) -> str:
+    return f"{row.text} (extra {row.extra})" if row.extra else row.text
+
+
+def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], set[Requirement]]:
     """The requirements of each project with the same name."""
-    rows: dict[tuple[str, str], list[Requirement]] = {}
+    rows: dict[tuple[str, str], set[Requirement]] = {}
     for project in projects(snapshot, manifest.packages):
         for row in project.requirements:
-            rows.setdefault((project.path, row.name), []).append(row)
+            rows.setdefault((project.path, row.name), set()).add(row)
     return rows

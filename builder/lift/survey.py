@@ -110,7 +110,7 @@ def survey(
         differences = surface.differences(offered, done.cut.surfaces, frozenset(sides.before.kept))
         facts += predicates.choices(offered, done.cut.surfaces, manifest)
     paths, changes = arrivals(sides, markers), tuple(overlays.changed(sides))
-    requirements = surface.dependencies(sides)
+    requirements = tuple(surface.dependencies(sides))
     answers = [(q, _reason(q, decisions)) for q in _questions(paths, facts, requirements, changes)]
     questions = [question for question, reason in answers if reason is None]
 
@@ -125,7 +125,7 @@ def survey(
     merged = {item.overlay: item.merged for item in changes if item.merged is not None}
     return Survey(
         old[0], new[0], manifest, history, done.problems, _causes(sides, losses), losses, paths, tuple(facts),
-        changes, tuple(differences), tuple(requirements),
+        changes, tuple(differences), requirements,
         returned(gone, done.after) if gone is not None and done.after else None,
         tuple(questions), tuple((question, reason) for question, reason in answers if reason is not None),
         _proposed(manifest, wanted, merged, new, between, schema, recall),

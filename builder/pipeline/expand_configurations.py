@@ -14,6 +14,7 @@ from builder.memo import remembered
 from builder.select.patterns import matches
 from builder.source.fields import last_name, nodes
 from builder.source.parse import parse
+from builder.specialize.text_index.identifier_index import file_counts
 from builder.tree import Snapshot
 
 _ASKED = re.compile(rb"\b(?:get|has)attr\(\s*(?:[\w.]*\.)?([A-Za-z_]\w*)\s*,\s*[\"']([A-Za-z_]\w*)[\"']")
@@ -74,8 +75,8 @@ def _means(stands: Configuration, owner: str, path: str) -> bool:
 
 def _held(texts: Iterable[bytes], words: Collection[str]) -> Iterable[Set[str]]:
     """Yield the words that each text contains."""
-    pattern = re.compile(rb"\b(?:" + b"|".join(sorted(word.encode() for word in words)) + rb")\b")
-    return ({each.decode() for each in pattern.findall(text)} if words else set() for text in texts)
+    wanted = {word.encode() for word in words}
+    return ({word.decode() for word in wanted & file_counts(text).keys()} for text in texts)
 
 
 def _given(keys: Collection[str], stands: Configuration, staying: Snapshot) -> Set[str]:

@@ -14,14 +14,14 @@ from builder.errors import Mark, Problem
 from builder.graph.names import folder_of, locate, module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact, Rule
-from builder.memo import remembered
 from builder.pipeline.prune import folders_of, python_modules
 from builder.pipeline.ranges import matches_nothing
 from builder.select.rules import holds_path
+from builder.specialize.text_index.identifier_index import file_counts
 from builder.spelling import nearest
 from builder.tree import Snapshot
 
-_WORD = re.compile(rb"\w+")
+_IDENTIFIER = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 
 
 def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
@@ -58,30 +58,17 @@ def with_spelling(problems: Iterable[Problem], manifest: Manifest, upstream: Sna
 
 
 def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
-    """Return the names that no Python file holds; the text is searched part by part."""
-    parts: dict[str, list[str]] = {}
-    for path in upstream:
-        if path.endswith(".py"):
-            parts.setdefault("/".join(path.split("/")[:4]), []).append(path)
-    # most names are in the largest parts
-    for paths in sorted(parts.values(), key=lambda paths: (-len(paths), paths)):
-        if names:
-            texts = tuple(upstream[path] for path in paths)
-            # a name of word characters is part of a word: the words, each once, are a tenth of the text
-            words = _words(texts)
-            names -= {
-                name
-                for name in names
-                if (encoded := name.encode()) in words
-                or (not _WORD.fullmatch(encoded) and any(encoded in text for text in texts))
-            }
-    return names
-
-
-@remembered
-def _words(texts: Sequence[bytes]) -> bytes:
-    """Return the words of the texts, each once, a line each."""
-    return b"\n".join(sorted({word for text in texts for word in _WORD.findall(text)}))
+    """Return the names that no Python file holds."""
+    texts = [upstream[path] for path in upstream if path.endswith(".py")]
+    words = frozenset().union(*map(file_counts, texts))
+    missing = [name for name in names if name.encode() not in words]
+    joined = b"\n".join(words)  # an identifier may be a part of a word; the words are a tenth of the text
+    return frozenset(
+        name
+        for name in missing
+        if (encoded := name.encode()) not in joined
+        and (_IDENTIFIER.fullmatch(encoded) or not any(encoded in text for text in texts))
+    )
 
 
 def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:

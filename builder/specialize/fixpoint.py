@@ -169,11 +169,20 @@ class _Fixpoint:
         self.removed, self.removed_files, self.first = removed, self.without_files(), dict(self.files)
         self.result, self.oracle.mismatches, self.touched = Specialized({}), [], set()
         dirty: Dirty = {**self.news()}
-        lost = {self.names[path].rpartition(".")[2] for path in leaving}
-        again = self.importing_gone() | self.unhindered() | (self.files_with(lost) & set(self.edited()))
-        again |= self.unplaced & self.files.keys()
+        again = self.importing_gone() | self.unhindered() | (self.unplaced & self.files.keys())
+        again |= self.naming([self.names[path] for path in leaving]) & set(self.edited())
         dirty.update(dict.fromkeys(again - self.frozen))
         return self.settle(dirty)
+
+    def naming(self, modules: Iterable[str]) -> set[str]:
+        """The files that may mean one of these modules: by its whole name, or as a name of its package."""
+        named: set[str] = set()
+        for module in modules:
+            package, _, last = module.rpartition(".")
+            holders = self.words.holding([last.encode()])
+            named |= holders & (self.links.binders(module) | self.links.binders(package))
+            named |= {path for path in holders if path in self.files and module.encode() in self.files[path]}
+        return named
 
     def leave(self, path: str) -> None:
         """A file leaves, with all that is known of it."""

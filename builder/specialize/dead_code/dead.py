@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import chain
 from typing import cast
@@ -22,7 +22,12 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.program import Policy, Program
 from builder.specialize.text_index.content_answers import AnswerCache
-from builder.specialize.text_index.identifier_index import IdentifierIndex, defines, identifier_counts
+from builder.specialize.text_index.identifier_index import (
+    IdentifierIndex,
+    defines,
+    file_counts,
+    identifier_counts,
+)
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import (
     DEFINITIONS,
@@ -83,7 +88,7 @@ class Dead:
         self._links = links
         self._may_prune = policy.may_prune
         self._extra = {w for data in program.extra for w in identifier_counts(data)}
-        self._removed: dict[str, frozenset[bytes]] = {}
+        self._removed: dict[str, Set[bytes]] = {}
         self._edited: dict[str, Counter[bytes]] = {}  # words of upstream's version
         #: how much more often upstream's code has a word than the kept files
         self._fell: Counter[bytes] = Counter()
@@ -97,15 +102,15 @@ class Dead:
         self._alive: dict[bytes, tuple[str, bytes, int]] = {}  # name -> a file that refers to it
         self._used: dict[bytes, bool] = {}  # did upstream's own code refer to a name?
         for path in sorted(before.keys() - files.keys()):
-            counts = identifier_counts(before[path])
-            self._removed[path] = frozenset(counts)
+            counts = file_counts(before[path])
+            self._removed[path] = counts.keys()
             self._fell.update(counts)
         for path, data in files.items():
             self._look(path, data)
             if path not in before:
                 self._fell.subtract(words.of(path))
             elif before[path] is not data and before[path] != data:
-                old = self._edited[path] = identifier_counts(before[path])
+                old = self._edited[path] = file_counts(before[path])
                 self._fell.update(old)
                 self._fell.subtract(words.of(path))
 
@@ -118,7 +123,7 @@ class Dead:
     def leave(self, path: str, counts: Mapping[bytes, int]) -> None:
         """A kept file leaves as a whole; it had these words."""
         if path in self._before:
-            self._removed[path] = frozenset(identifier_counts(self._before[path]))
+            self._removed[path] = file_counts(self._before[path]).keys()
         self._fell.update(counts)
         self._edited.pop(path, None)
         self._used = {name: True for name, used in self._used.items() if used}  # ask again for the others

@@ -209,13 +209,22 @@ class FormedNames:
     def __init__(self, answers: AnswerCache) -> None:
         self._answers = answers
         self._files: dict[str, Formed] = {}
+        self._unread: dict[str, bytes] = {}
         self._names: Counter[str] = Counter()
         self._patterns: Counter[Pattern] = Counter()
         self._by_part: defaultdict[str, set[Pattern]] = defaultdict(set)
         self._running: set[str] = set()
 
     def look(self, path: str, data: bytes) -> None:
-        """A file now has this text."""
+        """A file now has this text; it is read when somebody asks."""
+        self._unread[path] = data
+
+    def _read(self) -> None:
+        for path, data in self._unread.items():
+            self._take(path, data)
+        self._unread.clear()
+
+    def _take(self, path: str, data: bytes) -> None:
         old = self._files.get(path)
         new = self._answers.of(data).get(("formed",), lambda: formed(data))
         if old == new:
@@ -233,11 +242,13 @@ class FormedNames:
     def holds_in(self, name: str, paths: Iterable[str]) -> bool:
         """May one of these files form this name, or one that runs text as code? Any file may write it in
         pieces that Python joins while it reads the text."""
+        self._read()
         formed = (self._files[path] for path in self._running.union(paths) if path in self._files)
         return self._names[name] > 0 or any(fits(name, p) for each in formed for p in each.patterns)
 
     def holds(self, name: str) -> bool:
         """May the program form this name?"""
+        self._read()
         if self._names[name] > 0:
             return True
         size = len(name)

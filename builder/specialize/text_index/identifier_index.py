@@ -19,6 +19,17 @@ def identifier_counts(data: bytes) -> Counter[bytes]:
     return shared_counts(_WORD.findall(data))
 
 
+_OF_FILES: dict[bytes, Counter[bytes]] = {}
+
+
+def file_counts(data: bytes) -> Counter[bytes]:
+    """How often each identifier occurs in the text of a file, which is counted once. Nobody may change it."""
+    counts = _OF_FILES.get(data)
+    if counts is None:
+        counts = _OF_FILES[data] = identifier_counts(data)
+    return counts
+
+
 def defines(data: bytes) -> Counter[bytes]:
     """Names of what looks like definitions and module-level assignments, and how often each is one."""
     return shared_counts(one or two for one, two in _DEFINES.findall(data))
@@ -33,7 +44,7 @@ class IdentifierIndex:
         self._seen, self._joined = 0, b""  # all identifiers as one text, and how many they are
         self._small = b""  # the same in small letters
         for path, data in files.items():
-            counts = self._counts[path] = identifier_counts(data)
+            counts = self._counts[path] = file_counts(data)
             for word in counts:
                 self._holders[word].add(path)
 
@@ -48,7 +59,7 @@ class IdentifierIndex:
 
     def replace(self, path: str, data: bytes) -> dict[bytes, int]:
         """From now on the file has these bytes; by how much the count of each word changed."""
-        old, new = self._counts[path], identifier_counts(data)
+        old, new = self._counts[path], file_counts(data)
         self._counts[path] = new
         changed = {word for word, _ in old.items() ^ new.items()}
         for word in changed:

@@ -11,8 +11,8 @@ from functools import cache
 from builder.graph.names import absolute
 from builder.source.encoding import BOM
 from builder.source.layout import suites
+from builder.specialize.text_index.identifier_index import file_counts
 from builder.specialize.text_index.outline import imports
-from builder.specialize.text_index.shared_words import shared_words
 from builder.specialize.text_index.text_search import Lines, lines_with, statements, touches
 from builder.specialize.unit import Unit
 
@@ -53,11 +53,9 @@ class RelevantLines:
 
 def _present(unit: Unit, needles: Iterable[bytes]) -> list[bytes]:
     """Those of the needles that the file holds: identifiers by its set of words, others by search."""
-    words = unit.cache.get("words")
-    if not isinstance(words, frozenset):
-        words = unit.cache["words"] = shared_words(_WORD.findall(unit.text))
+    words = file_counts(unit.text).keys()
     data, wanted = unit.text, frozenset(needles)
-    texts = (n for n in wanted - words if not _is_word(n) and words.issuperset(_inner_words(n)))
+    texts = (n for n in wanted - words if not _is_word(n) and words >= _inner_words(n))
     return [*(wanted & words), *(n for n in texts if n in data)]
 
 
@@ -67,9 +65,9 @@ def _is_word(needle: bytes) -> bool:
 
 
 @cache
-def _inner_words(needle: bytes) -> list[bytes]:
+def _inner_words(needle: bytes) -> frozenset[bytes]:
     """The words that every text with a needle has: those to which no letter outside of it can be joined."""
-    return _INNER_WORD.findall(needle)
+    return frozenset(_INNER_WORD.findall(needle))
 
 
 def bound(suite: Sequence[ast.stmt], lines: Lines) -> Iterator[str]:

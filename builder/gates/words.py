@@ -102,7 +102,7 @@ class _Excuses:
     """The exceptions of one batch, and which of them excused something."""
 
     def __init__(self, batch: Batch) -> None:
-        self._spared = [(one, PatternSet([one.pattern])) for one in batch.exceptions if one.kind == "path"]
+        self._excepted = [(one, PatternSet([one.pattern])) for one in batch.exceptions if one.kind == "path"]
         self._names = tuple(one.pattern for one in batch.exceptions if one.kind == "name")
         self._used: set[WordException] = set()
 
@@ -110,7 +110,7 @@ class _Excuses:
         """Whether the name in this line of this file is excepted."""
         here = [
             one
-            for one, pattern in self._spared
+            for one, pattern in self._excepted
             if pattern.any(path) and (one.text is None or one.text in text)
         ]
         self._used.update(here)
@@ -118,7 +118,7 @@ class _Excuses:
 
     def unused(self, paths: Iterable[str]) -> Iterator[Problem]:
         """Exceptions of paths that excuse nothing in the output."""
-        for one, pattern in self._spared:
+        for one, pattern in self._excepted:
             if one in self._used or (one.text is None and any(map(pattern.any, paths))):
                 continue
             text = f" with {one.text!r}" if one.text is not None else ""

@@ -134,7 +134,7 @@ class _Expansion:
             for name, item in summary.definitions.items():
                 owner, _, last = name.rpartition(".")
                 member = self._member(last)
-                if member is None or self._families.spares(member.batch, summary.path):
+                if member is None or self._families.excepts(member.batch, summary.path):
                     continue
                 if any(self._member(part) for part in owner.split(".") if part):
                     continue  # it leaves with its class
@@ -206,7 +206,7 @@ class _Expansion:
             if _QUESTION.match(name):
                 self._fact("value", member, f"*.{name}", False)
             elif name not in self._methods and any(
-                not self._families.spares(member.batch, path) for path in self._stored.get(name, ())
+                not self._families.excepts(member.batch, path) for path in self._stored.get(name, ())
             ):  # a file that the batch does not except stores such an attribute
                 self._fact("value", member, f"*.{name}", None)
 

@@ -82,17 +82,17 @@ class Families:
         pieces = words_of(name)
         for at, piece in enumerate(pieces):
             for parts, member in self._first.get(piece.rstrip(_DIGITS), ()):
-                if _are(pieces[at : at + len(parts)], parts) and not self._spared_name(member, name):
+                if _are(pieces[at : at + len(parts)], parts) and not self._excepts_name(member, name):
                     return member
         for pattern, member in self._capitals:
-            if pattern.search(name) and not self._spared_name(member, name):
+            if pattern.search(name) and not self._excepts_name(member, name):
                 return member
         return None
 
-    def _spared_name(self, member: Member, name: str) -> bool:
+    def _excepts_name(self, member: Member, name: str) -> bool:
         return any(fnmatchcase(name, pattern) for pattern in self._names[member.batch])
 
-    def spares(self, batch: str, path: str) -> bool:
+    def excepts(self, batch: str, path: str) -> bool:
         """Return whether a path is excepted from a batch's family."""
         return self._paths[batch].any(path)
 
@@ -104,7 +104,7 @@ class Families:
         for number, part in enumerate(parts, 1):
             stem = part if number < len(parts) else part.removeprefix(".").rpartition(".")[0] or part
             member = self.member(stem)
-            if member is not None and not self.spares(member.batch, path):
+            if member is not None and not self.excepts(member.batch, path):
                 return "/".join(parts[:number]) + ("/" if number < len(parts) else ""), member
         return None
 

@@ -65,10 +65,10 @@ class Session:
 def _continues(program: Program, policy: Policy, last: _Fixpoint, last_policy: Policy) -> bool:
     """Is a program the output of the last one without some of its files, under the same policy?
 
-    `may_prune` is a function of the manifest, which does not change within a session.
+    `prune_symbols` is a function of the manifest, which does not change within a session.
     """
     return (
-        replace(policy, may_prune=last_policy.may_prune) == last_policy
+        replace(policy, prune_symbols=last_policy.prune_symbols) == last_policy
         and program.removed >= last.removed
         and program.upstream.keys() == last.upstream.keys()
         and all(last.files.get(path) == readable(data) for path, data in program.files.items())

@@ -35,13 +35,13 @@ def _nowhere(path: str) -> bool:
 class Policy:
     """What decides.
 
-    `may_prune`: paths in which dead definitions may leave; `frozen`: paths that are ours and stay as they
+    `prune_symbols`: paths in which dead definitions may leave; `frozen`: paths that are ours and stay as they
     are; `stays`: qualified names of definitions that never leave as dead; `check`: compare each edit with
     the oracle.
     """
 
     facts: Facts
-    may_prune: Callable[[str], bool] = _nowhere
+    prune_symbols: Callable[[str], bool] = _nowhere
     frozen: frozenset[str] = frozenset()
     stays: frozenset[str] = frozenset()
     check: bool = True

@@ -85,7 +85,7 @@ def test_a_program_behaves_as_before_or_the_build_stops(
             names={path: _module(path) for path in upstream},
             removed=frozenset(map(_module, gone)),
         )
-        result = specialize(program, Policy(_facts(case), may_prune=lambda path: True))
+        result = specialize(program, Policy(_facts(case), prune_symbols=lambda path: True))
     if result.leftovers:
         return
     around = {"plat.py": PLATFORM.encode()}

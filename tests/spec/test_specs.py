@@ -48,7 +48,7 @@ def specialized(section: Section, files: Mapping[str, bytes]) -> Specialized:
         upstream={**section.before, **section.upstream},
         names={path: _module(path) for path in section.before},
     )
-    return specialize(program, Policy(facts(section), may_prune=lambda path: section.prune))
+    return specialize(program, Policy(facts(section), prune_symbols=lambda path: section.prune))
 
 
 def _module(path: str) -> str:

@@ -52,7 +52,7 @@ def specialized(files: Mapping[str, str]) -> Specialized:
             names=names,
             removed=frozenset(map(_module, GONE)),
         )
-        return specialize(program, whole.Policy(facts, may_prune=lambda path: True))
+        return specialize(program, whole.Policy(facts, prune_symbols=lambda path: True))
 
 
 def _named(files: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

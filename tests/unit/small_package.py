@@ -34,7 +34,7 @@ def run(
     without: Iterable[str] = (),
     upstream: Mapping[str, str] | None = None,
     facts: Facts = FACTS,
-    may_prune: Callable[[str], bool] = lambda path: True,
+    prune_symbols: Callable[[str], bool] = lambda path: True,
     extra: Iterable[bytes] = (),
     frozen: frozenset[str] = frozenset(),
     stays: frozenset[str] = frozenset(),
@@ -55,7 +55,7 @@ def run(
         removed=frozenset(module_of(p) for p in gone),
         extra=extra,
     )
-    return specialize(program, Policy(facts, may_prune, frozen, stays), Memo(recall, tops))
+    return specialize(program, Policy(facts, prune_symbols, frozen, stays), Memo(recall, tops))
 
 
 def output(texts: Mapping[str, str], **options: object) -> dict[str, str]:

@@ -127,7 +127,7 @@ def test_a_constant_leaves_only_when_computing_it_has_no_effect() -> None:
 
 def test_public_definitions_stay_where_pruning_is_not_allowed() -> None:
     text = "def helper(x):\n    return x\n\n\n" + dedent(USES)
-    assert "def helper" in output({"pkg/a.py": text}, may_prune=lambda path: False)["pkg/a.py"]
+    assert "def helper" in output({"pkg/a.py": text}, prune_symbols=lambda path: False)["pkg/a.py"]
 
 
 def test_an_import_that_another_file_takes_from_here_stays() -> None:

@@ -27,7 +27,7 @@ def run(memo: Memo) -> dict[str, bytes]:
     upstream = {"pkg/a.py": BEFORE, "pkg/b.py": HOME, "lib/c.py": b"print('It is gone!')\n"}
     names = {"pkg/a.py": "pkg.a", "pkg/b.py": "pkg.b", "lib/c.py": "lib.c"}
     program = Program({**upstream, "pkg/a.py": AFTER}, upstream, names)
-    return specialize(program, Policy(Facts(), may_prune=lambda path: True), memo).files
+    return specialize(program, Policy(Facts(), prune_symbols=lambda path: True), memo).files
 
 
 def keep(monkeypatch: Any, most: int) -> None:

@@ -46,7 +46,7 @@ def test_a_row_leaves_with_the_last_module_that_calls_its_function() -> None:
     }
     upstream = sources(texts)
     names = {path: module_of(path) for path in texts}
-    policy, ends = Policy(FACTS, may_prune=lambda path: True), []
+    policy, ends = Policy(FACTS, prune_symbols=lambda path: True), []
     for session in (None, Session()):
         first = specialize(Program(upstream, upstream, names), policy, session=session)
         assert first.files == {}

@@ -36,7 +36,7 @@ FILES = {
 }
 UPSTREAM = {path: dedent(text).lstrip().encode() for path, text in FILES.items()}
 NAMES = {path: path.removesuffix(".py").replace("/", ".") for path in FILES}
-POLICY = Policy(FACTS, may_prune=lambda path: True)
+POLICY = Policy(FACTS, prune_symbols=lambda path: True)
 
 
 def last(session: Session | None) -> tuple[Specialized, Specialized]:

@@ -86,7 +86,7 @@ class Dead:
         self._before_unit = before_unit
         self._words = words
         self._links = links
-        self._may_prune = policy.may_prune
+        self._prune_symbols = policy.prune_symbols
         self._extra = {w for data in program.extra for w in identifier_counts(data)}
         self._removed: dict[str, Set[bytes]] = {}
         self._edited: dict[str, Counter[bytes]] = {}  # words of upstream's version
@@ -138,7 +138,7 @@ class Dead:
         for name in self._defined.get(path, ()):
             del self._places[name][path]
         found = defines(data)
-        if not self._may_prune(path):  # a private name is nobody else's, wherever it stands
+        if not self._prune_symbols(path):  # a private name is nobody else's, wherever it stands
             found = Counter({name: count for name, count in found.items() if name.startswith(b"_")})
         module = self._modules.get(path, "")
         if self._facts.declares(module, homes=True):

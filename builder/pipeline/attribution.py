@@ -8,7 +8,6 @@ and decides none.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from builder.emit.ledger import Reason
 from builder.errors import Mark
 from builder.graph.names import absolute, is_test, module_of, package_of, path_of
 from builder.manifest.statements import Rule
-from builder.memo import remembered
 from builder.pipeline.cut import Cut
 from builder.pipeline.removed_blocks import Block, removed_blocks
 from builder.source.textdiff import Run, runs, split
+from builder.specialize.text_index.identifier_index import file_counts
 
 _MAX_ROUNDS = 40
 _LITERALS = frozenset(["True", "False"])
@@ -113,13 +112,10 @@ class _Attribution:
             if place.block.definition and number not in self.reasons:
                 for name in place.block.defines:
                     wanted[name.encode()].append(number)
-        if not wanted:
-            return
-        names = rb"\b(?:%s)\b" % b"|".join(sorted(wanted))
         for path, rule in sorted(self.cut.decided.removed.items()):
-            if path.endswith(".py") and not is_test(path):
-                for match in _matches(names, self.cut.upstream[path]):
-                    for number in wanted.pop(match, ()):
+            if wanted and path.endswith(".py") and not is_test(path):
+                for name in sorted(wanted.keys() & file_counts(self.cut.upstream[path]).keys()):
+                    for number in wanted.pop(name):
                         self.attribute(number, (reason_of(rule),))
 
     def read(self) -> None:
@@ -266,12 +262,6 @@ class _Attribution:
                 break
             shift = run.left - run.right
         return max(1, line + shift)
-
-
-@remembered
-def _matches(pattern: bytes, data: bytes) -> tuple[bytes, ...]:
-    """What a pattern matches in a text, each text once, in order."""
-    return tuple(dict.fromkeys(re.findall(pattern, data)))
 
 
 def _sorted(lines_of: Counter[Reason]) -> Reasons:

@@ -115,7 +115,7 @@ class _Attribution:
         for path, rule in sorted(self.cut.decided.removed.items()):
             if wanted and path.endswith(".py") and not is_test(path):
                 for name in sorted(wanted.keys() & file_counts(self.cut.upstream[path]).keys()):
-                    for number in wanted.pop(name):
+                    for number in wanted.pop(name, ()):
                         self.attribute(number, (reason_of(rule),))
 
     def read(self) -> None:

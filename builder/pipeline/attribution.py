@@ -114,8 +114,8 @@ class _Attribution:
                     wanted[name.encode()].append(number)
         for path, rule in sorted(self.cut.decided.removed.items()):
             if wanted and path.endswith(".py") and not is_test(path):
-                for name in sorted(wanted.keys() & file_counts(self.cut.upstream[path]).keys()):
-                    for number in wanted.pop(name, ()):
+                for word in sorted(wanted.keys() & file_counts(self.cut.upstream[path]).keys()):
+                    for number in wanted.pop(word):
                         self.attribute(number, (reason_of(rule),))
 
     def read(self) -> None:

@@ -48,9 +48,10 @@ _PARSE = (
     + """
 import ast, warnings
 warnings.simplefilter("ignore")
-from builder.select.rules import select
 from builder.pipeline.comparison import staying_python
-for path in staying_python(select(upstream.tree, manifest)):
+from builder.select.families import with_paths
+from builder.select.rules import select
+for path in staying_python(select(upstream.tree, with_paths(manifest, upstream.tree))):
     ast.parse(upstream[path])
 """
 )

@@ -30,7 +30,6 @@ from builder.manifest.load import load_default
 from builder.pipeline import cut, reduce
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
-from builder.specialize.world import QUESTIONS
 from builder.tree import Snapshot
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, snapshot
@@ -75,8 +74,6 @@ def force(module: str, name: str, answer: bool) -> None:
     for other in list(sys.modules.values()):
         if other.__name__.startswith("builder.") and vars(other).get(last) is before:
             setattr(other, last, forced)
-    if QUESTIONS.get(last) is before:
-        QUESTIONS[last] = forced
 
 
 def outcome(work: Callable[[], Snapshot]) -> str:

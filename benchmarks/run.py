@@ -49,9 +49,8 @@ _PARSE = (
 import ast, warnings
 warnings.simplefilter("ignore")
 from builder.pipeline.comparison import staying_python
-from builder.select.families import with_paths
 from builder.select.rules import select
-for path in staying_python(select(upstream.tree, with_paths(manifest, upstream.tree))):
+for path in staying_python(select(upstream.tree, manifest)):
     ast.parse(upstream[path])
 """
 )

@@ -59,7 +59,7 @@ CACHE = path_option(
 OFFLINE = click.option("--offline", is_flag=True, help="Use no network.")
 PYTHON = click.option(
     "--python", metavar="3.N", callback=_check_python,
-    help="The version of Python for which a release's wheel is taken (default: the newest).",
+    help="The version of Python for which a release's wheel is taken (default: as the pins, or the newest).",
 )  # fmt: skip
 _MIRROR = path_option(
     "--mirror", envvar=MIRROR, metavar="DIR", help=f"A local git repository of upstream (or {MIRROR})."

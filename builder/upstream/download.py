@@ -92,13 +92,17 @@ def wheel(project: str, version: str, folder: Path, platforms: Sequence[str], py
     raise _failure(output, project, "a wheel for this platform")
 
 
-def newest_wheel(project: str, version: str, folder: Path, python: str | None) -> Path:
-    """The file of a release's wheel for Linux x86_64 and `python` (None: the newest that has one).
+def newest_wheel(
+    project: str, version: str, folder: Path, python: str | None, rather: str | None = None
+) -> Path:
+    """The file of a release's wheel for Linux x86_64 and `python` (None: `rather`, or else the newest that
+    has one).
 
     Raises PipError with the releases that the index has for any of these, BuildError E003 without pip.
     """
     releases: dict[str, None] = {}
-    for wanted in (python,) if python else PYTHONS:
+    newest = dict.fromkeys([*([rather] if rather else []), *PYTHONS])
+    for wanted in (python,) if python else newest:
         try:
             return wheel(project, version, folder, PLATFORMS["x86_64"], wanted)
         except PipError as error:

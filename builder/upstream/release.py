@@ -33,7 +33,12 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
         ) from None
     pinned = "as pinned" if wanted.sha256 else "not pinned in the manifest"
     if form == "wheel":
-        source, listed = ReleaseArchive(file.name, sha256, (where.project.pyproject,)), f", {file.name}"
+        source = ReleaseArchive(file.name, sha256, (where.project.pyproject,))
+        listed = f", {file.name}"
+        if wanted.rather:
+            same = release_cache.is_for(name, file.name, wanted.rather)
+            why = "for Python {}, as the pins" if same else "not for Python {}, as the pins are"
+            listed += f" ({why.format(wanted.rather)})"
     else:
         source, listed = ReleaseArchive(f"{name}-{version}.tar.gz", sha256), ""
     return Upstream(
@@ -55,7 +60,7 @@ def _for_python(wanted: Wanted, python: str | None) -> Wanted:
     if python is None or python == wanted.python:
         return wanted
     if wanted.python is None:
-        return replace(wanted, python=python)
+        return replace(wanted, python=python, rather=None)
     if wanted.spec == wanted.pin:
         message = (
             f"The pin {wanted.pin!r} is the wheel for Python {wanted.python}, and --python says {python}."
@@ -107,7 +112,8 @@ def _download(project: str, wanted: Wanted, form: Form, folder: Path) -> Release
         if form == "sdist":
             data, name = download.sdist(project, wanted.value, temporary), f"{project}-{wanted.value}.tar.gz"
         else:
-            path = download.newest_wheel(project, wanted.value, temporary, wanted.python)
+            python, rather = wanted.python, wanted.rather
+            path = download.newest_wheel(project, wanted.value, temporary, python, rather)
             data, name = path.read_bytes(), path.name
     sha256 = hashlib.sha256(data).hexdigest()
     if wanted.sha256 not in (None, sha256):

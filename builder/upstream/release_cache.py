@@ -1,7 +1,8 @@
 """Archives of releases in the cache, each kept under its sha256.
 
     cache/sdist/<project>-<version>-<sha256>.tar.gz
-    cache/wheel/<python>/<sha256>/<name>.whl      <python>: the version of Python asked for, or `newest`
+    cache/wheel/<python>/<sha256>/<name>.whl      <python>: what was asked for: `3.12`, `newest`, or
+                                                  `3.12-or-newest`
 
 A file of an archive's own name, directly in `sdist/` or `wheel/`, was put there by hand; it is treated like a
 download.
@@ -73,7 +74,17 @@ def place(project: str, wanted: Wanted, file: ReleaseFile) -> str:
     """Where the cache keeps an archive that was downloaded for `wanted`, relative to the cache."""
     if file.form == "sdist":
         return f"sdist/{_escaped(project)}-{wanted.value}-{file.sha256}.tar.gz"
-    return f"wheel/{wanted.python or NEWEST}/{file.sha256}/{file.name}"
+    return f"wheel/{_folder(wanted)}/{file.sha256}/{file.name}"
+
+
+def is_for(project: str, name: str, python: str) -> bool:
+    """Return whether the name of a project's wheel says that it is for a version of Python."""
+    wheel = _wheel(Path(name), project)
+    return wheel is not None and _fits(wheel[1], python)
+
+
+def _folder(wanted: Wanted) -> str:
+    return wanted.python or (f"{wanted.rather}-or-{NEWEST}" if wanted.rather else NEWEST)
 
 
 def _candidates(project: str, wanted: Wanted, form: Form, folder: Path) -> Iterator[tuple[Path, str | None]]:
@@ -84,15 +95,14 @@ def _candidates(project: str, wanted: Wanted, form: Form, folder: Path) -> Itera
                 yield path, parsed[1]
         return
     root = folder / "wheel"
-    for path in sorted(root.glob(f"{wanted.python or NEWEST}/*/*.whl")):
-        if (wheel := _wheel(path, project)) and wheel[0] == wanted.value:
-            yield path, path.parent.name
+    for name in filter(None, (wanted.rather, _folder(wanted))):
+        for path in sorted(root.glob(f"{name}/*/*.whl")):
+            if (wheel := _wheel(path, project)) and wheel[0] == wanted.value:
+                yield path, path.parent.name
     by_hand = [(wheel, path) for path in sorted(root.glob("*.whl")) if (wheel := _wheel(path, project))]
-    python = tuple(int(part) for part in (wanted.python or "").split(".") if part)
-    for (version, pythons), path in sorted(by_hand, reverse=True):
-        # a tag may name the major version alone
-        fits = not python or any(python[: len(tag)] == tag for tag in pythons)
-        if version == wanted.value and fits:
+    by_hand.sort(key=lambda one: (_fits(one[0][1], wanted.rather), one), reverse=True)
+    for (version, pythons), path in by_hand:
+        if version == wanted.value and _fits(pythons, wanted.python):
             yield path, None
 
 
@@ -122,3 +132,9 @@ def _wheel(path: Path, project: str) -> tuple[str, tuple[tuple[int, ...], ...]] 
     digits = (re.fullmatch(r"\D+(\d)(\d*)", tag.interpreter) for tag in tags)
     pythons = {(int(match[1]), *([int(match[2])] if match[2] else [])) for match in digits if match}
     return str(version), tuple(sorted(pythons))
+
+
+def _fits(pythons: Iterable[tuple[int, ...]], python: str | None) -> bool:
+    # a tag may name the major version alone
+    wanted = tuple(map(int, python.split("."))) if python else ()
+    return not wanted or any(wanted[: len(tag)] == tag for tag in pythons)

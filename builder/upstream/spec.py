@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,8 @@ class Wanted:
     release  a version, normalised
 
     Of a release, `form` is the archive that is wanted (None: the sdist where there is one, else the wheel),
-    and `python` the version of Python that a wheel must be for (None: the newest that has one).
+    and `python` the version of Python that a wheel must be for (None: `rather`, or else the newest that has
+    one).
     """
 
     spec: str
@@ -45,6 +47,7 @@ class Wanted:
     mark: Mark | None = None
     form: Literal["sdist", "wheel"] | None = None
     python: str | None = None
+    rather: str | None = None
 
 
 def parse(spec: str, pins: Mapping[str, Pin]) -> Wanted:
@@ -82,7 +85,8 @@ def _release(spec: str, text: str, pins: Mapping[str, Pin]) -> Wanted:
     for pin in pins.values():
         if pin.release is not None and _version(pin.release) == version:
             return _pinned_release(spec, version, pin)
-    return Wanted(spec, "release", version)
+    pythons = Counter(pin.python for pin in pins.values() if pin.python)
+    return Wanted(spec, "release", version, rather=max(pythons, key=pythons.__getitem__, default=None))
 
 
 def _pinned_release(spec: str, version: str, pin: Pin) -> Wanted:

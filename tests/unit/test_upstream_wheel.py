@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from email.parser import Parser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -370,6 +371,30 @@ def test_the_newest_python_counts_unless_another_is_asked_for(index: Path, where
     pins = pinned(None, "3.11")
     assert python_of(replace(where, pins=pins), "pypi:1.0") == b"cp311"
     assert python_of(replace(where, pins=pins, python="3.11"), "new") == b"cp311"
+
+
+def test_a_release_that_is_no_pin_is_taken_for_the_python_of_most_pins(index: Path, where: Sources) -> None:
+    for python in ("cp313", "cp312", "cp311"):
+        offer(index, python)
+
+    def origin(*pythons: str, **more: Any) -> str:
+        pins = {python: Pin(python, MARK, wheel=f"0.{n}", python=python) for n, python in enumerate(pythons)}
+        pins["again"] = replace(pins[pythons[-1]], wheel="0.9")
+        return resolve("pypi:1.0", replace(where, pins=pins, **more)).origin
+
+    for offline in (False, True):
+        assert "-cp312-manylinux_2_28_x86_64.whl (for Python 3.12, as the pins)" in origin(
+            "3.11", "3.12", offline=offline
+        )
+        # the index has none for it
+        assert "-cp313-manylinux_2_28_x86_64.whl (not for Python 3.10, as the pins are)" in origin(
+            "3.11", "3.10", offline=offline
+        )
+    assert "-cp313-manylinux_2_28_x86_64.whl, sha256" in origin("3.11", "3.12", python="3.13")
+    # also among what a person put into the cache
+    shutil.rmtree(where.cache / "wheel")
+    shutil.copytree(index, where.cache / "wheel")
+    assert "-cp312-" in origin("3.11", "3.12", offline=True)
 
 
 def test_a_python_that_is_not_the_pins_is_never_passed_over(index: Path, where: Sources) -> None:

@@ -24,8 +24,11 @@ FOLDER = ROOT / "docs/verification"
 SUFFIX = ".json.xz"
 TABLE, ARCHIVE = "README.md", "archive.md"
 _VERDICTS = (FAILED, PASSED, NOT_RUN)  # of several checks, the first one tells
-#: `NAME-VERSION+LABEL[.SCOPE][.gCOMMIT]-TAGS.whl`
-_WHEEL = re.compile(r"-(\d[^+]*)\+[^.-]+(?:\.(?!g[0-9a-f]{9}-)([^.-]+))?(?:\.g[0-9a-f]{9})?-")
+#: `NAME-VERSION+LABEL[.SCOPE][.without.BATCHES][.mSTATEMENTS][.gCOMMIT]-TAGS.whl`
+_WHEEL = re.compile(
+    r"-(\d[^+]*)\+[^.-]+(?:\.(?!g[0-9a-f]{9}-|m[0-9a-f]{8}[.-]|without\.)([^.-]+))?"
+    r"(?:\.without\.[^-]+?)?(?:\.m[0-9a-f]{8})?(?:\.g[0-9a-f]{9})?-"
+)
 _MADE = """\
 <!-- Made by `python -m verification.overview` from the evidence beside it: run it again, do not edit. -->
 

@@ -38,9 +38,9 @@ def build_output(request: Request, job: Job, digest: str) -> None:
 
 def _is_current(request: Request, upstream: Upstream, out: Path) -> bool:
     """Whether OUT holds this build, and the lock agrees with it. Raises BuildError when the lock does not."""
-    if not write.unchanged(
-        out, build.key(upstream, request.manifest, request.without, request_key.versions())
-    ):
+    edited = lockfile.edited(request.root, upstream, request.manifest)
+    key = build.key(upstream, request.manifest, request.without, request_key.versions(), edited)
+    if not write.unchanged(out, key):
         return False
     proof = lockfile.proof_of(out)
     if proof is None:
@@ -65,7 +65,9 @@ def _cut_or_recall(request: Request, upstream: Upstream, job: Job) -> _Built:
         """An output that contradicts the lock must not replace the old one."""
         output.stage("packing")
         manifest, without = request.manifest, request.without
-        result, proof = build.assemble(done, upstream, manifest, without, request_key.versions())
+        proves = job.update_lock and not without
+        edited = None if proves else lockfile.edited(request.root, upstream, manifest)
+        result, proof = build.assemble(done, upstream, manifest, without, request_key.versions(), edited)
         if job.update_lock:
             return _Built(done, result, proof, None)
         drift = lockfile.confirm(request.root, request.upstream, proof, without, manifest.scope_name)

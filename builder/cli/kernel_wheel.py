@@ -13,6 +13,7 @@ from builder.emit.members import read_pyproject
 from builder.errors import fail
 from builder.kernel import fetch, names, repack, write
 from builder.kernel.sources import differing, sources
+from builder.pipeline import lockfile
 from builder.pipeline.build import label_of
 from builder.pipeline.cut import cut
 from builder.pipeline.ranges import About
@@ -65,7 +66,8 @@ def command(
     names.fits(names.parse(wheel.name), requirement)
     output.stage("reading the wheel")
     view = write.mapped(wheel)
-    label, commit = label_of(upstream, manifest), upstream.commit or upstream.spec
+    edited = lockfile.edited(request.root, upstream, manifest) is not None
+    label, commit = label_of(upstream, manifest, request.without, edited), upstream.commit or upstream.spec
     origin = repack.Origin(wheel.name, write.digest(view), len(view), label, commit)
     output.note(f"wheel   {origin.name}  {origin.size:,} bytes  sha256 {origin.sha256}")
     opened = wheel_archive.read(view)

@@ -15,7 +15,7 @@ from builder.emit import write
 from builder.emit.figures import CODE, EXTENSIONS, verdict_counts
 from builder.emit.marker import Previous, read_previous
 from builder.errors import CHANGES_PENDING
-from builder.pipeline import build, request_key
+from builder.pipeline import build, lockfile, request_key
 from builder.pipeline.answers.answer import plural
 from builder.pipeline.changes import SIGNS, Changes, changes
 from builder.pipeline.measure import Figures
@@ -39,7 +39,8 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
     upstream = options.resolve(request)
     done = stages.recalled_outcome(request, upstream)
     figures = done.figures
-    key = build.key(upstream, request.manifest, request.without, request_key.versions())
+    edited = lockfile.edited(request.root, upstream, request.manifest)
+    key = build.key(upstream, request.manifest, request.without, request_key.versions(), edited)
     pending = not write.unchanged(out, key)
     previous = read_previous(out)
     difference = changes(previous, done.cut, figures.rows, request.manifest) if previous else None

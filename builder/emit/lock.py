@@ -40,6 +40,14 @@ class Proof:
 
 Lock = Mapping[str, Proof]
 
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """That a manifest states something else than what was proven; `proof`: what the lock has of the pin."""
+
+    proof: Proof | None
+
+
 _KEYS = frozenset(f.name for f in fields(Proof))
 _NEEDED = frozenset(f.name for f in fields(Proof) if f.default is f.default_factory is MISSING)
 
@@ -152,6 +160,19 @@ def _proof(entry: Mapping[str, Any]) -> Proof:
         if not isinstance(getattr(proof, key), dict):
             raise TypeError(f"the {key} of a pin are no object")
     return proof
+
+
+def edited(locks: Mapping[str, Lock], scope: str, pin: str, statements: str) -> Edited | None:
+    """Return what sets a manifest apart from the proven one; None where nothing does.
+
+    It is compared with the proof of the pin; for an upstream that is not locked, with those of all pins in
+    the scope. Where nothing is locked at all, nothing is edited.
+    """
+    lock = locks.get(scope, {})
+    proofs = [lock[pin]] if pin in lock else lock.values()
+    if not any(locks.values()) or any(proof.manifest == statements for proof in proofs):
+        return None
+    return Edited(lock.get(pin))
 
 
 def drift(lock: Lock, pin: str, now: Proof, without: Sequence[str] = ()) -> str | None:

@@ -14,7 +14,7 @@ from builder.emit.metadata import About, distribution_version, metadata
 from builder.emit.provenance import SUMS, provenance, sha256sums
 from builder.emit.sbom import license_of, requirements, sbom, with_extra
 from builder.emit.surface_json import as_counts, lost_names, surface_json
-from builder.emit.wheel import build_wheel
+from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output
 from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest, Pin
@@ -33,31 +33,54 @@ from builder.upstream.model import Upstream
 LEDGER, BUILD, DIFF, REMOVED = "ledger.jsonl", "build.json", "upstream.diff", "REMOVED.md"
 SURFACE = "surface.json"
 SBOM, PROVENANCE = "sbom.cdx.json", "provenance.intoto.json"
+#: The version of an upstream that states none.
+NO_VERSION = "0.0.0.dev0"
+#: The digits of a digest in a version, and how many characters of batches it may have without one.
+_DIGITS, _MOST = 8, 40
 
 
-def version_of(upstream: Upstream, manifest: Manifest) -> str:
-    """The distribution's version: upstream's (a pin may state it), the label, and the commit for git."""
+def version_of(
+    upstream: Upstream, manifest: Manifest, without: Iterable[str] = (), edited: bool = False
+) -> str:
+    """The distribution's version: upstream's (a pin may state it), and the local part."""
     pinned = next((p.version for p in _pins_of(upstream, manifest) if p.version), None)
-    return distribution_version(pinned or upstream.version or "0.0.0.dev0", label_of(upstream, manifest))
+    label = label_of(upstream, manifest, without, edited)
+    return distribution_version(pinned or upstream.version or NO_VERSION, label)
 
 
-def label_of(upstream: Upstream, manifest: Manifest) -> str:
+def label_of(
+    upstream: Upstream, manifest: Manifest, without: Iterable[str] = (), edited: bool = False
+) -> str:
     """The local part of a version: the manifest's label, the name of a scope that changes the
-    distribution, and for a git commit its first 9 digits."""
+    distribution, the batches that are off, the first digits of the statements of an edited manifest, and for
+    a git commit its first 9 digits."""
     scope = manifest.named_scope
     parts = [manifest.label]
     if scope is not None and scope.changes_distribution:
         parts.append(scope.name.replace("-", "."))
+    if off := sorted(without):
+        names = ".".join(name.replace("-", "") for name in off)
+        # a letter that is no hex digit keeps a digest from being read as a number
+        digest = "x" + hashlib.sha256(" ".join(off).encode()).hexdigest()[:_DIGITS]
+        parts += ["without", names if len(names) <= _MOST else digest]
+    if edited:
+        parts.append(f"m{manifest.statements[:_DIGITS]}")
     if upstream.kind == "git" and upstream.commit:
         parts.append(f"g{upstream.commit[:9]}")
     return ".".join(parts)
 
 
 def assemble(
-    outcome: Outcome, upstream: Upstream, manifest: Manifest, without: Sequence[str], tools: Mapping[str, str]
+    outcome: Outcome,
+    upstream: Upstream,
+    manifest: Manifest,
+    without: Sequence[str],
+    tools: Mapping[str, str],
+    edited: lock.Edited | None = None,
 ) -> tuple[Output, lock.Proof]:
     """Every file of the output folder, and what the lock remembers of the build.
 
+    `edited`: what sets the manifest apart from the proven one; None also where this build is to prove it.
     Raises BuildError (G007) when the output of a pin has more lines than the manifest's scope allows it.
     """
     cut, measured = outcome.cut, outcome.figures
@@ -74,15 +97,7 @@ def assemble(
         ]
         if problems:
             raise BuildError(problems)
-    version = version_of(upstream, manifest)
-    project = manifest.upstream.project
-    bill = _bill(outcome, manifest, version)
-    wheel = None
-    if manifest.wheel:
-        about = about_wheel(outcome, upstream, manifest, without, version)
-        wheel = build_wheel(
-            cut.output, version, upstream.commit, project=project, sboms={SBOM: bill}, about=about
-        )
+    version, bill, wheel = _named(outcome, upstream, manifest, without, edited)
     facts = build_json.UpstreamFacts(
         upstream.spec,
         upstream.commit,
@@ -137,7 +152,37 @@ def assemble(
     files[PROVENANCE] = provenance(build, materials, manifest.upstream, files, own_digest())
     files[SUMS] = sha256sums(files)
     proof = lock.proof_of(build_json.as_record(build))
-    return Output(cut.output, files, key(upstream, manifest, without, tools)), proof
+    return Output(cut.output, files, key(upstream, manifest, without, tools, edited)), proof
+
+
+def _named(
+    outcome: Outcome,
+    upstream: Upstream,
+    manifest: Manifest,
+    without: Sequence[str],
+    edited: lock.Edited | None,
+) -> tuple[str, bytes, Wheel | None]:
+    """Return the version, the SBOM and the wheel. The output of an edited manifest has another version than
+    that of the proven one, unless the wheel and the tree are those that the lock has."""
+    tree, proof = outcome.cut.output, edited.proof if edited else None
+
+    def packed(marked: bool) -> tuple[str, bytes, Wheel | None]:
+        version = version_of(upstream, manifest, without, marked)
+        bill = _bill(outcome, manifest, version)
+        if not manifest.wheel:
+            return version, bill, None
+        about, project = about_wheel(outcome, upstream, manifest, without, version), manifest.upstream.project
+        sboms = {SBOM: bill}
+        wheel = build_wheel(tree, version, upstream.commit, project=project, sboms=sboms, about=about)
+        return version, bill, wheel
+
+    if edited is None:
+        return packed(False)
+    if proof is not None and proof.output_tree == tree.tree.id and not without:
+        plain = packed(False)
+        if (plain[2] and plain[2].content_sha256) == proof.wheel_content_sha256:
+            return plain
+    return packed(True)
 
 
 def _bill(outcome: Outcome, manifest: Manifest, version: str) -> bytes:
@@ -196,8 +241,15 @@ def _units(cut: Cut) -> Mapping[str, Mapping[str, int]] | None:
     }
 
 
-def key(upstream: Upstream, manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
+def key(
+    upstream: Upstream,
+    manifest: Manifest,
+    without: Iterable[str],
+    tools: Mapping[str, str],
+    edited: lock.Edited | None = None,
+) -> str:
     """Return a digest of all that decides the output: equal keys, equal output."""
+    proof = edited.proof if edited else None
     parts = [
         __version__,
         own_digest(),
@@ -208,6 +260,8 @@ def key(upstream: Upstream, manifest: Manifest, without: Iterable[str], tools: M
         f"scope {manifest.scope_name}",
         *sorted(without),
         *(f"{name}={value}" for name, value in sorted(tools.items())),
+        *(["edited"] if edited else []),
+        *([proof.output_tree, proof.wheel_content_sha256 or ""] if proof else []),
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 

@@ -12,7 +12,9 @@ from builder.emit import record as records
 from builder.emit.place import write_whole
 from builder.emit.record import RecordedCut
 from builder.errors import Mark, fail
-from builder.manifest.model import DEFAULT_SCOPE
+from builder.manifest.model import DEFAULT_SCOPE, Manifest
+from builder.pipeline.ranges import about
+from builder.upstream.model import Upstream
 
 
 def confirm(
@@ -76,6 +78,13 @@ def every_scope(root: Path) -> Mapping[str, lock.Lock]:
     """Scope -> what the lock beside the manifest has of it. Raises BuildError (M008)."""
     data = _bytes(root)
     return {} if data is None else lock.from_bytes(data)
+
+
+def edited(root: Path, upstream: Upstream, manifest: Manifest) -> lock.Edited | None:
+    """Return what sets the manifest apart from the one that the lock beside it proves; None where nothing
+    does. Raises BuildError (M008)."""
+    pin = about(upstream, manifest).pin or upstream.spec
+    return lock.edited(every_scope(root), manifest.scope_name, pin, manifest.statements)
 
 
 def _bytes(root: Path) -> bytes | None:

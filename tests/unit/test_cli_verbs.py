@@ -447,6 +447,59 @@ def test_two_locks_of_one_pin_are_the_same_bytes(world: World) -> None:
     assert (world.home / "manifest.lock").read_bytes() == first
 
 
+def wheel_of(out: Path) -> str:
+    (wheel,) = out.glob("*.whl")
+    return wheel.name.removeprefix("acme-1.2.3+small").removesuffix("-py3-none-any.whl")
+
+
+def test_outputs_that_differ_have_wheels_of_other_names(world: World) -> None:
+    world.good("lock", "seed")
+    commit, out = f".g{world.commit[:9]}", world.home / "dist"
+    for words, name in (
+        (("seed",), ""),
+        (("main",), ""),  # a branch gives the wheel of its commit
+        (("--without", "awk"), ".without.awk"),
+        (("--without", "fancy", "--without", "awk"), ".without.awk.fancy.spare"),
+    ):
+        world.good("dist", *words)
+        assert wheel_of(out) == name + commit
+    for path in (world.manifest, world.home / "overlays/parser/extra.py"):  # an edited manifest, an own file
+        path.write_text(path.read_text().replace("to: '\"plain\"'", "to: '\"wide\"'") + "# own\n")
+        done = world.good("dist")
+        statements = json.loads((out / "build.json").read_bytes())["manifest"]["statements"]
+        assert wheel_of(out) == f".m{statements[:8]}{commit}"
+        assert "was locked with another manifest: the output tree, the wheel's" in done.stderr
+        assert "up to date" in world.good("dist").stderr
+        world.good("dist", "main")
+        assert wheel_of(out) == f".m{statements[:8]}{commit}"
+        world.good("dist", "--without", "awk")
+        assert wheel_of(out) == f".without.awk.m{statements[:8]}{commit}"
+
+
+@pytest.mark.parametrize("words", [("lock", "seed"), ("dist", "--update-lock", "--out", "new")])
+def test_a_manifest_that_is_proven_again_gives_the_plain_name(world: World, words: tuple[str, ...]) -> None:
+    world.good("lock", "seed")
+    world.change("to: '\"plain\"'", "to: '\"wide\"'")
+    world.good("dist")
+    assert ".m" in wheel_of(world.home / "dist")
+    world.good(*words)
+    assert "manifest.lock" not in world.good("dist").stderr  # another name: it is written again, as locked
+    assert wheel_of(world.home / "dist") == f".g{world.commit[:9]}"
+    assert "up to date" in world.good("dist").stderr
+
+
+def test_an_output_that_is_still_the_locked_one_keeps_its_name(world: World) -> None:
+    world.good("lock", "seed")
+    world.good("dist")
+    before = wheel_of(world.home / "dist")
+    world.change("why: importlib", "why: it is imported by its name")
+    for words in ((), ("main",)):
+        done = world.good("dist", *words)
+        assert wheel_of(world.home / "dist") == before
+        assert ("with another manifest: the output is the same" in done.stderr) is not bool(words)
+    assert world.good("plan", "main").returncode == 0
+
+
 # -- upstreams
 
 

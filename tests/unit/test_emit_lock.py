@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from builder.emit.lock import Lock, Proof, drift, figures_of, from_bytes, is_older, to_bytes
+from builder.emit.lock import Edited, Lock, Proof, drift, edited, figures_of, from_bytes, is_older, to_bytes
 from builder.errors import BuildError, Problem
 
 ROOT = Path(__file__).parents[2]
@@ -146,6 +146,17 @@ def test_another_manifest_is_drift_and_says_what_moved() -> None:
     assert found == "'seed' was locked with another manifest: the output tree moved."
     found = drift(LOCK, "seed", replace(PROOF, manifest="9" * 64))
     assert found == "'seed' was locked with another manifest: the output is the same."
+
+
+def test_a_manifest_is_edited_where_it_is_not_the_proven_one_of_the_pin_or_of_any_pin() -> None:
+    locks = {**LOCKS, "default": {**LOCK, "old": replace(PROOF, manifest="9" * 64)}}
+    assert edited(locks, "default", "seed", "3" * 64) is None
+    assert edited(locks, "default", "main", "3" * 64) is None  # not locked: another pin has these statements
+    assert edited(locks, "default", "old", "3" * 64) == Edited(locks["default"]["old"])
+    assert edited(locks, "default", "seed", "8" * 64) == Edited(PROOF)
+    assert edited(locks, "default", "main", "8" * 64) == Edited(None)
+    assert edited(locks, "new", "seed", "3" * 64) == Edited(None)  # a scope that was never proven
+    assert edited({"default": {}}, "default", "seed", "8" * 64) is None
 
 
 def test_a_pin_that_is_not_locked_and_batches_that_are_off_are_drift() -> None:

@@ -49,6 +49,7 @@ def test_a_batch_that_is_off_leaves_its_members(world: World) -> None:
     )
     said = json.loads(done.stdout)
     assert [row["path"] for row in said["removed"]] == ["lib/mscclpp.so"] and said["changed"] == []
+    assert f"+small.without.fancy.spare.g{world.commit[:9]}-" in said["wheel"]["name"]
 
 
 def test_a_downloaded_wheel_is_kept_and_used_offline(world: World) -> None:

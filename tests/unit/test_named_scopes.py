@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -141,7 +142,16 @@ def test_the_label_names_a_scope_that_changes_the_distribution(name: str, kind: 
 
     of = Of()
     of.kind = kind  # type: ignore[attr-defined]
-    assert label_of(of, choose(manifest(REST), name)) == label  # type: ignore[arg-type]
+    chosen = choose(manifest(REST), name)
+    assert label_of(of, chosen) == label  # type: ignore[arg-type]
+    # what is off and an edited manifest stand between the scope and the commit
+    base, commit, _ = label.partition(".g")
+    end = commit and label[len(base) :]
+    off, edited = "without.awq.fa3fa4", f"m{chosen.statements[:8]}"
+    assert label_of(of, chosen, ["fa3-fa4", "awq"]) == f"{base}.{off}{end}"  # type: ignore[arg-type]
+    assert label_of(of, chosen, ["fa3-fa4", "awq"], True) == f"{base}.{off}.{edited}{end}"  # type: ignore[arg-type]
+    long = label_of(of, chosen, [f"batch-{number}" for number in range(9)])  # type: ignore[arg-type]
+    assert re.fullmatch(rf"{base}\.without\.x[0-9a-f]{{8}}{end}", long)
 
 
 def test_the_lock_holds_a_proof_for_each_scope_and_pin(tmp_path: Path) -> None:

@@ -136,6 +136,8 @@ class TestOverview:
             ("p-1.2.dev0+x.g0123456ab-py3-none-any.whl", ("1.2.dev0", "")),
             ("p-1.2.dev0+x.small.g0123456ab-py3-none-any.whl", ("1.2.dev0", "small")),
             ("p-1.2+x.small-cp312-cp312-manylinux_2_34_x86_64.whl", ("1.2", "small")),
+            ("p-1.2+x.without.a.b.m01234567.g0123456ab-py3-none-any.whl", ("1.2", "")),
+            ("p-1.2+x.small.m01234567-py3-none-any.whl", ("1.2", "small")),
         ],
     )
     def test_a_wheel_names_the_version_and_the_scope(self, wheel: str, version: tuple[str, str]) -> None:

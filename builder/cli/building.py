@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 def build_output(request: Request, job: Job, digest: str) -> None:
     """Build into `job.out`, unless it is up to date; `digest`: that of the request. Raises BuildError."""
     upstream = options.resolve(request)
+    if source := build.version_source(upstream, request.manifest):
+        output.note(source)
     if job.may_skip and _is_current(request, upstream, job.out):
         output.note(f"{job.out} is up to date")
         return

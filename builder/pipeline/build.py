@@ -48,6 +48,13 @@ def version_of(
     return distribution_version(pinned or upstream.version or NO_VERSION, label)
 
 
+def version_source(upstream: Upstream, manifest: Manifest) -> str | None:
+    """Return where the version of a commit that is no pin comes from, in a line; None for other upstreams."""
+    if upstream.kind != "git" or _pins_of(upstream, manifest):
+        return None
+    return f"version {upstream.version or NO_VERSION}: {upstream.version_origin}"
+
+
 def label_of(
     upstream: Upstream, manifest: Manifest, without: Iterable[str] = (), edited: bool = False
 ) -> str:

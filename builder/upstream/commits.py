@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,20 +126,51 @@ def read(git_dir: Path, commit: str, project: Project) -> Upstream:
     if tree_id is None or time is None:
         raise git.GitError(f"commit {commit} is malformed")
     tree = git.list_tree(git_dir, tree_id.group(1).decode())
-    version, place = _version(git_dir, tree, project.pyproject)
+    version, place = _version(git_dir, tree, project)
     blobs = git.GitBlobs(git_dir)
     return Upstream(commit, commit, tree, f"commit {commit}", int(time.group(1)), version, blobs, place)
 
 
-def _version(git_dir: Path, tree: Tree, path: str) -> tuple[str | None, str]:
-    """The version stated in the commit itself. Tags are not used: a clone may lack them."""
-    entry = tree.get(path)
-    if entry is not None and entry.mode != GITLINK:
-        table = project_table(git.read_blobs(git_dir, [entry.blob])[entry.blob])
-        for keys in (("project", "version"), ("tool", "setuptools_scm", "fallback_version")):
-            if isinstance(version := value_at(table, *keys), str):
-                return version, f"{path}, {'.'.join(keys)}"
-    return None, f"{path} names no version"
+#: Where a pyproject.toml states the version.
+_STATED = ("project.version", "tool.poetry.version")
+#: The version in a module, or as the whole text of a file.
+_VERSION = re.compile(
+    r"""^(?:(?:__version__|VERSION|version)\b[^=\n]*=\s*["']|\A\s*)v?(\d+(?:[.]?[a-z0-9]+)*)(?:["']|\s*\Z)""",
+    re.M,
+)
+
+
+def _version(git_dir: Path, tree: Tree, project: Project) -> tuple[str | None, str]:
+    """The version stated in the commit itself, and where. Tags are not used: a clone may lack them."""
+
+    def read(path: str) -> bytes:
+        entry = tree.get(path)
+        plain = entry is not None and entry.mode != GITLINK
+        return git.read_blobs(git_dir, [entry.blob])[entry.blob] if entry is not None and plain else b""
+
+    table = project_table(read(project.pyproject))
+    for key in _STATED:
+        if isinstance(version := value_at(table, *key.split(".")), str):
+            return version, f"{project.pyproject}, {key}"
+    for path in _version_files(table):
+        if stated := _VERSION.search(read(f"{project.prefix}{path}").decode("utf-8", "replace")):
+            return stated[1], f"{project.prefix}{path}, which {project.pyproject} names"
+    none = f"{project.pyproject} states none; the `version` of a pin would count"
+    fallback = value_at(table, "tool", "setuptools_scm", "fallback_version")
+    return (fallback, f"the fallback_version, as {none}") if isinstance(fallback, str) else (None, none)
+
+
+def _version_files(table: Mapping[str, Any]) -> Iterator[str]:
+    """The files that a pyproject.toml names for the version, relative to the project."""
+    for tool in ("hatch", "pdm"):
+        if isinstance(path := value_at(table, "tool", tool, "version", "path"), str):
+            yield path
+    dynamic = value_at(table, "tool", "setuptools", "dynamic", "version")
+    files = value_at(dynamic, "file")
+    yield from [files] if isinstance(files, str) else files if isinstance(files, list) else []
+    if isinstance(name := value_at(dynamic, "attr"), str):
+        module = name.rpartition(".")[0].replace(".", "/")
+        yield from (f"{top}{module}{end}" for top in ("", "src/") for end in (".py", "/__init__.py"))
 
 
 def project_table(data: bytes) -> Mapping[str, Any]:

@@ -500,6 +500,14 @@ def test_an_output_that_is_still_the_locked_one_keeps_its_name(world: World) -> 
     assert world.good("plan", "main").returncode == 0
 
 
+def test_a_commit_that_is_no_pin_says_where_its_version_comes_from(world: World) -> None:
+    assert "\nversion " not in world.good("dist", "main").stderr
+    files = {**FILES, "python/pyproject.toml": FILES["python/pyproject.toml"].replace(b"1.2.3", b"1.2.4")}
+    commit_files(world.repository, files, "refs/heads/next", parent=world.commit)
+    done = world.good("dist", "next")
+    assert "\nversion 1.2.4: python/pyproject.toml, project.version\n" in done.stderr
+
+
 # -- upstreams
 
 

@@ -257,6 +257,42 @@ def test_the_version_is_what_the_commit_says_whatever_tags_there_are(repo: Repo,
 
 
 @pytest.mark.parametrize(
+    ("table", "path", "text", "version"),
+    [
+        ('[tool.poetry]\nversion = "2.0"', "none", "", "2.0"),
+        (
+            '[tool.hatch.version]\npath = "x/v.py"',
+            "x/v.py",
+            "import os\n__version__ = '2.0.post1'\n",
+            "2.0.post1",
+        ),
+        ('[tool.pdm.version]\npath = "x/v.py"', "x/v.py", '__version__: str = "2.0"\n', "2.0"),
+        ('[tool.setuptools.dynamic]\nversion = {file = "VERSION"}', "VERSION", "v2.0\n", "2.0"),
+        ('[tool.setuptools.dynamic]\nversion = {file = ["A", "B"]}', "B", "2.0", "2.0"),
+        ('[tool.setuptools.dynamic]\nversion = {attr = "x.v.VERSION"}', "x/v.py", 'VERSION = "2.0"\n', "2.0"),
+        (
+            '[tool.setuptools.dynamic]\nversion = {attr = "x.V"}',
+            "src/x/__init__.py",
+            'version = "2.0"',
+            "2.0",
+        ),
+        ('[tool.hatch.version]\npath = "x/v.py"', "x/v.py", "__version__ = made(2)\n", "0.1"),
+    ],
+)
+def test_a_version_that_a_named_file_states_counts_before_the_fallback(
+    repo: Repo, where: Sources, table: str, path: str, text: str, version: str
+) -> None:
+    project = f'[tool.setuptools_scm]\nfallback_version = "0.1"\n\n{table}\n'
+    commit = repo.commit({"python/pyproject.toml": project.encode(), f"python/{path}": text.encode()})
+    upstream = resolve(commit, replace(where, mirror=repo.path))
+    assert upstream.version == version
+    fallback = (
+        "the fallback_version, as python/pyproject.toml states none; the `version` of a pin would count"
+    )
+    assert (upstream.version_origin == fallback) is (version == "0.1")
+
+
+@pytest.mark.parametrize(
     "data", [b"[", b"\xff", b"project = 1\n", b"[project]\nversion = 3\n", b"[[tool]]\n"]
 )
 def test_a_strange_pyproject_gives_no_version_and_no_traceback(

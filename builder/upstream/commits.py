@@ -135,7 +135,8 @@ def read(git_dir: Path, commit: str, project: Project) -> Upstream:
 _STATED = ("project.version", "tool.poetry.version")
 #: The version in a module, or as the whole text of a file.
 _VERSION = re.compile(
-    r"""^(?:(?:__version__|VERSION|version)\b[^=\n]*=\s*["']|\A\s*)v?(\d+(?:[.]?[a-z0-9]+)*)(?:["']|\s*\Z)""",
+    r"""^(?:(?:__version__|VERSION|version)\b[^=\n]*=\s*["']|\A\s*)"""
+    r"""v?(\d[\d.]*(?:(?:a|b|rc|[.](?:post|dev))\d+)*)(?:["']|\s*\Z)""",
     re.M,
 )
 

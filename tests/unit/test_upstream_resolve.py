@@ -277,6 +277,7 @@ def test_the_version_is_what_the_commit_says_whatever_tags_there_are(repo: Repo,
             "2.0",
         ),
         ('[tool.hatch.version]\npath = "x/v.py"', "x/v.py", "__version__ = made(2)\n", "0.1"),
+        ('[tool.hatch.version]\npath = "x/v.py"', "x/v.py", "__version__ = '2.0-nightly'\n", "0.1"),
     ],
 )
 def test_a_version_that_a_named_file_states_counts_before_the_fallback(

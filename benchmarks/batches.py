@@ -21,10 +21,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from builder import json_xz
-from builder.emit import figures, switch_figures
-from builder.emit.switch_figures import Figures, Trial
+from builder.emit import figures
+from builder.emit.scope_page import FIGURES, read_figures
 from builder.errors import BuildError, Problem
 from builder.graph.names import locate
 from builder.manifest.load import load_default
@@ -43,6 +44,10 @@ from builder.upstream.resolve import resolve
 ROOT = Path(__file__).resolve().parents[1]
 
 
+#: What one build gave, as docs/scope.json.xz has it, and the problems that stopped it.
+Built = tuple[dict[str, Any], tuple[Problem, ...]]
+
+
 class Pin:
     """One upstream, cut again and again in other scopes."""
 
@@ -53,14 +58,12 @@ class Pin:
         self.upstream = resolve(name, where)
         self.files = snapshot(self.upstream)
         self.recall = Recalled()
-        self._built: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Trial, tuple[Problem, ...]]] = {}
+        self._built: dict[tuple[tuple[str, ...], tuple[str, ...]], Built] = {}
         self.lines = 0
         proof = known(ROOT).get(name)
-        self.lines = int(proof.figures["lines"]["after"]) if proof else self.build()[0].lines
+        self.lines = int(proof.figures["lines"]["after"]) if proof else self.build()[0]["lines"]
 
-    def build(
-        self, without: Iterable[str] = (), models: Iterable[str] = ()
-    ) -> tuple[Trial, tuple[Problem, ...]]:
+    def build(self, without: Iterable[str] = (), models: Iterable[str] = ()) -> Built:
         """What the build gives, against the proven output of the default scope, and what stopped it.
 
         `without`: batches that are off, with what they need off; `models`: kept beside those of the roots.
@@ -70,7 +73,7 @@ class Pin:
             self._built[off, models] = self._build(off, models)
         return self._built[off, models]
 
-    def _build(self, off: tuple[str, ...], models: tuple[str, ...]) -> tuple[Trial, tuple[Problem, ...]]:
+    def _build(self, off: tuple[str, ...], models: tuple[str, ...]) -> Built:
         asked = switch_off(self.manifest, off)
         asked = replace(asked, roots=replace(asked.roots, models=(*asked.roots.models, *models)))
         try:
@@ -78,12 +81,13 @@ class Pin:
             done = cut(self.files, asked, recall=self.recall, about=said)
             verify(done, asked)
         except BuildError as error:
-            return Trial(off, 0, Counter(p.code for p in _all(error.problems))), error.problems
+            codes = Counter(p.code for p in _all(error.problems))
+            return {"off": off, "lines": 0, "codes": dict(codes)}, error.problems
         finally:
             gc.collect()
         lines = figures.by_extension(figures.line_counts(done.output))[figures.CODE]
         off = tuple(b.id for b in self.manifest.batches if b.id in off or b.id in done.withdrawn)
-        return Trial(off, lines - self.lines, {}), ()
+        return {"off": off, "lines": lines - self.lines, "codes": {}}, ()
 
     def pairs(self, count: int) -> list[tuple[str, str]]:
         """Some of the pairs of batches that speak of the same module and go off independently.
@@ -114,7 +118,7 @@ def main() -> int:
     parser.add_argument("--batch", action="append", help="only this batch, or two joined by +")
     parser.add_argument("--pairs", type=int, default=0, metavar="N", help="try N pairs of batches")
     parser.add_argument("--models", action="append", help="keep these, joined by +; may be repeated")
-    parser.add_argument("--out", type=Path, default=ROOT / switch_figures.FILE)
+    parser.add_argument("--out", type=Path, default=ROOT / FIGURES)
     given = parser.parse_args()
     manifest = load_default(ROOT / "manifest.yaml")
     broken = 0
@@ -130,8 +134,8 @@ def main() -> int:
         for kind, asked in tried:
             started = time.process_time()
             found, problems = pin.build(models=asked) if kind == "models" else pin.build(without=asked)
-            broken += bool(found.codes)
-            result = dict(found.codes) or f"{found.lines:+,} lines"
+            broken += bool(found["codes"])
+            result = found["codes"] or f"{found['lines']:+,} lines"
             print(name, "+".join(asked), result, f"({time.process_time() - started:.0f} s)", flush=True)
             for problem in problems:
                 place = problem.upstream or problem.mark
@@ -140,14 +144,12 @@ def main() -> int:
     return 1 if broken else 0
 
 
-def _keep(path: Path, kind: str, pin: str, name: str, found: Trial) -> None:
+def _keep(path: Path, kind: str, pin: str, name: str, found: dict[str, Any]) -> None:
     """Write one figure beside the others at once: a run takes long, and may be ended."""
-    known_figures = switch_figures.read(path.read_bytes() if path.exists() else b"")
-    measured = getattr(known_figures, kind)
-    more: Figures = replace(
-        known_figures, **{kind: {**measured, pin: {**measured.get(pin, {}), name: found}}}
-    )
-    json_xz.write(path, switch_figures.record(more))
+    known_figures = read_figures(path.read_bytes() if path.exists() else b"")
+    measured = known_figures.get(kind, {})
+    more = {**measured, pin: {**measured.get(pin, {}), name: found}}
+    json_xz.write(path, {**known_figures, kind: more})
 
 
 if __name__ == "__main__":

@@ -13,12 +13,11 @@ from builder.cli import options
 @options.MANIFEST
 def command(manifest_path: Path) -> None:
     """Generate docs/scope.md from the manifest, its lock and docs/scope.json.xz; no upstream is needed."""
-    from builder.emit import switch_figures
-    from builder.emit.scope_page import scope_page
+    from builder.emit.scope_page import FIGURES, read_figures, scope_page
     from builder.manifest.load import load
     from builder.pipeline.lockfile import every_scope
 
     manifest, root = load(manifest_path), manifest_path.resolve().parent
-    figures = root / switch_figures.FILE
-    measured = switch_figures.read(figures.read_bytes() if figures.is_file() else b"")
+    figures = root / FIGURES
+    measured = read_figures(figures.read_bytes() if figures.is_file() else b"")
     click.echo(scope_page(manifest, every_scope(root), measured), nl=False)

@@ -10,48 +10,52 @@ from collections.abc import Mapping
 from typing import Any
 
 from builder.adapter import GENERATOR
-from builder.emit.build_json import Build
 from builder.manifest.model import Upstream
+from builder.upstream.model import ReleaseArchive
 
 SUMS = "SHA256SUMS"
 BUILD_TYPE = f"urn:{GENERATOR}:dist:1"
 
 
 def provenance(
-    build: Build,
+    record: Mapping[str, Any],
+    archive: ReleaseArchive | None,
     materials: Mapping[str, str],
-    upstream: Upstream,
-    files: Mapping[str, bytes] | None = None,
-    source_sha256: str | None = None,
+    stated: Upstream,
+    files: Mapping[str, bytes],
+    source_sha256: str,
 ) -> bytes:
     """in-toto statement: the tree, the wheel and the files beside them, made from upstream, the manifest
-    and the overlays by this builder. `upstream`: as the manifest states it.
+    and the overlays by this builder.
 
-    `materials` maps the manifest's path and those of the overlays to the sha256 of each file; `files` are
-    the other files of the output; `source_sha256` is the digest of the builder's own source.
+    `record`: the content of build.json; `archive`: what a release was imported from; `stated`: upstream as
+    the manifest states it. `materials` maps the manifest's path and those of the overlays to the sha256 of
+    each file; `files` are the other files of the output; `source_sha256` is the digest of the builder's own
+    source.
     """
-    subject: list[dict[str, Any]] = [{"name": "tree", "digest": {"gitTree": build.output_tree}}]
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in (files or {}).items()}
-    if build.wheel:
-        digests[build.wheel.name] = build.wheel.sha256
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    if wheel := record["wheel"]:
+        digests[wheel["name"]] = wheel["sha256"]
+    subject: list[dict[str, Any]] = [{"name": "tree", "digest": {"gitTree": record["output"]["tree"]}}]
     subject += [{"name": name, "digest": {"sha256": digest}} for name, digest in sorted(digests.items())]
-    builder: dict[str, Any] = {"id": GENERATOR, "version": {"builder": build.builder}}
-    if source_sha256:
-        builder["builderDependencies"] = [{"name": "builder", "digest": {"sha256": source_sha256}}]
-    inputs = [_upstream(build, upstream)]
-    if archive := build.upstream.archive:
+    inputs = [_upstream(record["upstream"], stated)]
+    if archive:
         release: dict[str, Any] = {"name": archive.name, "digest": {"sha256": archive.sha256}}
         if archive.written:
             # files of the upstream tree that the archive does not hold
             release["annotations"] = {"writtenByBuilder": list(archive.written)}
         inputs.append(release)
     inputs += [{"name": path, "digest": {"sha256": digest}} for path, digest in sorted(materials.items())]
+    manifest = record["manifest"]
     parameters = {
-        "upstream": build.upstream.spec,
-        "manifest": build.manifest_digest,
-        "statements": build.manifest_statements,
-        "scope": build.scope,
-        "without": sorted(build.without),
+        "upstream": record["upstream"]["spec"],
+        "manifest": manifest["digest"],
+        **{key: manifest[key] for key in ("statements", "scope", "without")},
+    }
+    builder = {
+        "id": GENERATOR,
+        "version": {"builder": record["builder"]},
+        "builderDependencies": [{"name": "builder", "digest": {"sha256": source_sha256}}],
     }
     statement = {
         "_type": "https://in-toto.io/Statement/v1",
@@ -61,7 +65,7 @@ def provenance(
             "buildDefinition": {
                 "buildType": BUILD_TYPE,
                 "externalParameters": parameters,
-                "internalParameters": dict(sorted(build.tools.items())),
+                "internalParameters": record["tools"],
                 "resolvedDependencies": inputs,
             },
             "runDetails": {"builder": builder},
@@ -70,14 +74,13 @@ def provenance(
     return (json.dumps(statement, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
-def _upstream(build: Build, stated: Upstream) -> dict[str, Any]:
+def _upstream(upstream: Mapping[str, Any], stated: Upstream) -> dict[str, Any]:
     """Where upstream came from. No repository has the commit that is computed for a release."""
-    upstream = build.upstream
-    digest = {"gitTree": upstream.tree}
-    if upstream.origin != "git":
-        return {"uri": f"pkg:pypi/{stated.project.name}@{upstream.version}", "digest": digest}
-    if upstream.commit:
-        digest["gitCommit"] = upstream.commit
+    digest = {"gitTree": upstream["tree"]}
+    if upstream["origin"] != "git":
+        return {"uri": f"pkg:pypi/{stated.project.name}@{upstream['version']}", "digest": digest}
+    if upstream["commit"]:
+        digest["gitCommit"] = upstream["commit"]
     return {"uri": f"git+{stated.repository}", "digest": digest}
 
 

@@ -6,15 +6,22 @@ Made from the manifest and the figures that `manifest.lock` has of each proven p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from builder import json_xz
 from builder.emit.lock import Lock
-from builder.emit.switch_figures import Figures, Trial, Trials
 from builder.errors import CODES
 from builder.manifest.model import DEFAULT_SCOPE, Item, Kept, Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.scope import statements
 from builder.manifest.statements import BASE, Batch
+
+#: What other scopes give, measured by `benchmarks/batches.py`.
+FIGURES = "docs/scope.json.xz"
+#: Pin -> what was tried, names joined with `+` -> `off`: all batches that were off; `lines`: how many more
+#: lines of code than the default scope has; `codes`: the problems that stopped it, with their counts.
+Trials = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 _HEAD = """\
 # The scope, row by row
@@ -54,15 +61,27 @@ _PIN = (
 )
 
 
-def scope_page(manifest: Manifest, locks: Mapping[str, Lock], measured: Figures | None = None) -> str:
+def read_figures(data: bytes) -> Mapping[str, Trials]:
+    """Return what was tried by kind: batches that are off alone, pairs of them, and models that are kept
+    beside the roots'; nothing for a file that cannot be read."""
+    try:
+        measured: Mapping[str, Trials] = json_xz.unpacked(data)
+    except ValueError:
+        return {}
+    return measured
+
+
+def scope_page(
+    manifest: Manifest, locks: Mapping[str, Lock], measured: Mapping[str, Trials] = MappingProxyType({})
+) -> str:
     """The page. What no proven pin has is shown without figures.
 
-    `locks`: scope -> what is proven of it; `measured`: what other scopes gave.
+    `locks`: scope -> what is proven of it; `measured`: what other scopes gave (`read_figures`).
     """
     page = _Page(manifest, locks.get(DEFAULT_SCOPE, {}))
     parts = [_HEAD.format(name=manifest.name), *page.proven(), *_named_scopes(manifest, locks)]
     parts += page.section("decisions")
-    parts += ["## Batches\n", _table(_ROWS, page.batches()), *_others(manifest, measured or Figures())]
+    parts += ["## Batches\n", _table(_ROWS, page.batches()), *_others(manifest, measured)]
     parts += page.section("removed")
     parts += [*page.section("kept"), *page.section("guarantees"), *page.texts()]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
@@ -208,11 +227,11 @@ class _Page:
             yield f"Nowhere searched: {', '.join(f'`{path}`' for path in sorted(everywhere))}.\n"
 
 
-def _others(manifest: Manifest, measured: Figures) -> Iterator[str]:
+def _others(manifest: Manifest, measured: Mapping[str, Trials]) -> Iterator[str]:
     """What switching off each batch of the default scope gives, some pairs of them, and other models."""
     manifest = choose(manifest, DEFAULT_SCOPE)
     order = [batch.id for batch in manifest.batches]
-    heads, rows = _tried(manifest, measured.batches)
+    heads, rows = _tried(manifest, measured.get("batches", {}))
     yield "## Switching a batch off\n"
     yield _SWITCHES
     body = []
@@ -223,18 +242,18 @@ def _others(manifest: Manifest, measured: Figures) -> Iterator[str]:
             cells = map(_cell, rows.get(batch.id, [None] * len(heads)))
             body.append((_batch(batch.id), batch.kind, _batches(needs), _batches(takes), *cells))
     yield _table(("batch", "kind", "needs off", "takes along", *heads), body)
-    if measured.pairs:
-        heads, rows = _tried(manifest, measured.pairs)
+    if pairs := measured.get("pairs"):
+        heads, rows = _tried(manifest, pairs)
         body = []
         for name, builds in rows.items():
-            off = {batch for one in builds if one for batch in one.off}
+            off = {batch for one in builds if one for batch in one["off"]}
             also = [batch for batch in order if batch in off - set(name.split("+"))]
             body.append((_batches(name.split("+")), _batches(also), *map(_cell, builds)))
         yield "## Switching two batches off\n"
         yield _PAIRS
         yield _table(("pair", "off with it", *heads), body)
-    if measured.models:
-        heads, rows = _tried(manifest, measured.models)
+    if models := measured.get("models"):
+        heads, rows = _tried(manifest, models)
         yield "## Keeping other models\n"
         yield _MODELS
         yield _table(
@@ -248,21 +267,21 @@ def _others(manifest: Manifest, measured: Figures) -> Iterator[str]:
 
 def _tried(
     manifest: Manifest, measured: Trials
-) -> tuple[Sequence[str], Mapping[str, Sequence[Trial | None]]]:
+) -> tuple[Sequence[str], Mapping[str, Sequence[Mapping[str, Any] | None]]]:
     """The pins at which something was tried, and what was tried -> what each of these pins gave."""
     pins = [pin for pin in manifest.upstream.pins if pin in measured]
     names = sorted({name for pin in pins for name in measured[pin]})
     return pins, {name: [measured[pin].get(name) for pin in pins] for name in names}
 
 
-def _cell(one: Trial | None, with_off: bool = False) -> str:
+def _cell(one: Mapping[str, Any] | None, with_off: bool = False) -> str:
     """What came of a build. `with_off`: with the batches that went off because a model stays."""
     if one is None:
         return "not tried"
-    if one.codes:
-        return "does not build: " + ", ".join(f"{code} ({n})" for code, n in sorted(one.codes.items()))
-    off = f", {_batches(one.off)} off" if with_off and one.off else ""
-    return (f"builds, {one.lines:+,} lines" if one.lines else "builds, no line more") + off
+    if one["codes"]:
+        return "does not build: " + ", ".join(f"{code} ({n})" for code, n in sorted(one["codes"].items()))
+    off = f", {_batches(one['off'])} off" if with_off and one["off"] else ""
+    return (f"builds, {one['lines']:+,} lines" if one["lines"] else "builds, no line more") + off
 
 
 def _states(batch: Batch) -> str:

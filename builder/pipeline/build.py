@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from builder import __version__
 from builder.analysis.projects import projects
-from builder.emit import build_json, figures, ledger, lock, removed, removed_features, report_html
+from builder.emit import figures, ledger, lock, removed, removed_features, report_html
 from builder.emit.diff import upstream_diff
 from builder.emit.members import read_pyproject
 from builder.emit.metadata import About, distribution_version, metadata
@@ -105,39 +108,46 @@ def assemble(
         if problems:
             raise BuildError(problems)
     version, bill, wheel = _named(outcome, upstream, manifest, without, edited)
-    facts = build_json.UpstreamFacts(
-        upstream.spec,
-        upstream.commit,
-        cut.upstream.tree.id,
-        upstream.kind,
-        version.partition("+")[0],
-        upstream.archive,
-    )
-    build = build_json.Build(
-        builder=__version__,
-        upstream=facts,
-        manifest_file=manifest.file,
-        manifest_digest=manifest.digest,
-        manifest_statements=manifest.statements,
-        output_tree=cut.output.tree.id,
-        output_files=len(cut.output),
-        lines=measured.lines,
-        verdicts=figures.verdict_counts(measured.rows),
-        figures=measured.batches,
-        rounds=cut.specialized.rounds,
-        wheel=wheel,
-        scope=manifest.scope_name,
-        without=tuple(without),
-        tools=tools,
-        surface=as_counts(cut.surfaces),
-        families={batch: str(matches) for batch, matches in cut.families.items()},
-        units=_units(cut),
-    )
+    record: dict[str, Any] = {  # keys in the order of schema/build.schema.json
+        "schema_version": 1,
+        "builder": __version__,
+        "upstream": {
+            "spec": upstream.spec,
+            "commit": upstream.commit,
+            "tree": cut.upstream.tree.id,
+            "origin": upstream.kind,
+            "version": version.partition("+")[0],
+        },
+        "manifest": {
+            "file": manifest.file,
+            "digest": manifest.digest,
+            "statements": manifest.statements,
+            "scope": manifest.scope_name,
+            "without": sorted(without),  # on top of what the scope leaves out
+        },
+        "output": {"tree": cut.output.tree.id, "files": len(cut.output)},
+        "wheel": wheel
+        and {
+            "name": wheel.name,
+            "sha256": wheel.sha256,
+            "content_sha256": wheel.content_sha256,
+            "bytes": len(wheel.data),
+            "files": wheel.files,
+        },
+        "lines": measured.lines,
+        "verdicts": figures.verdict_counts(measured.rows),
+        "batches": [asdict(one) for one in measured.batches],
+        "surface": as_counts(cut.surfaces),
+        "units": _units(cut),
+        "families": {batch: str(matches) for batch, matches in sorted(cut.families.items())},
+        "rounds": cut.specialized.rounds,
+        "tools": dict(sorted(tools.items())),
+    }
     context = Context(outcome, manifest)
     shown = report_page.Build(upstream, wheel.name if wheel else "", version, without)
     files = {
         LEDGER: ledger.to_bytes(measured.rows),
-        BUILD: build_json.build_json(build),
+        BUILD: (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode(),
         DIFF: upstream_diff(cut.upstream, cut.output),
         REMOVED: removed.removed_md(
             manifest.name,
@@ -156,9 +166,11 @@ def assemble(
     }
     sources = {path: text.encode() for path, text in manifest.texts.items()} | dict(manifest.overlays)
     materials = {path: hashlib.sha256(data).hexdigest() for path, data in sources.items()}
-    files[PROVENANCE] = provenance(build, materials, manifest.upstream, files, own_digest())
+    files[PROVENANCE] = provenance(
+        record, upstream.archive, materials, manifest.upstream, files, own_digest()
+    )
     files[SUMS] = sha256sums(files)
-    proof = lock.proof_of(build_json.as_record(build))
+    proof = lock.proof_of(record)
     return Output(cut.output, files, key(upstream, manifest, without, tools, edited)), proof
 
 

@@ -1,4 +1,4 @@
-"""Ledger, figures, REMOVED.md and build.json: every figure from the same rows."""
+"""Ledger, figures and REMOVED.md: every figure from the same rows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.emit import figures
-from builder.emit.build_json import Build, UpstreamFacts, as_record, build_json
 from builder.emit.ledger import Reason, Row, rows, to_bytes
 from builder.emit.removed import removed_md
-from builder.emit.wheel import Wheel
 from builder.errors import BuildError, Mark
 from builder.tree import EXECUTABLE, SYMLINK, blob_id
 
@@ -212,49 +210,3 @@ def test_the_page_names_the_largest_folders_and_sums_up_the_rest() -> None:
     page = removed_md("sample", found, {"tests": "why"}, figures.before_after(counts, {})).decode()
     assert "- `d20/`: 2 files, 40 lines\n- `d19/`: 2 files, 38 lines" in page
     assert "- and elsewhere: 24 files, 156 lines" in page
-
-
-WHEEL = Wheel("sample-1.0-py3-none-any.whl", b"zip", "a" * 64, "b" * 64, 7)
-
-
-def build(**more: object) -> Build:
-    found = sample()
-    lines = figures.before_after(figures.line_counts(UPSTREAM), figures.line_counts(OUTPUT))
-    return replace(
-        Build(
-            builder="0.1.0",
-            upstream=UpstreamFacts("seed", "1" * 40, UPSTREAM.tree.id, "mirror", "0.5.7"),
-            manifest_file="manifest.yaml",
-            manifest_digest="c" * 64,
-            manifest_statements="d" * 64,
-            output_tree=OUTPUT.tree.id,
-            output_files=len(OUTPUT),
-            lines=lines,
-            verdicts=figures.verdict_counts(found),
-            figures=figures.batch_figures(found, ["base", "tests", "awq"]),
-            rounds=3,
-            wheel=WHEEL,
-            without=("b", "a"),
-            tools={"zlib": "1", "python": "3.11"},
-        ),
-        **more,  # type: ignore[arg-type]
-    )
-
-
-@pytest.mark.parametrize("wheel", [WHEEL, None])
-def test_build_json_fits_its_schema(wheel: Wheel | None) -> None:
-    record = json.loads(build_json(build(wheel=wheel)))
-    jsonschema.Draft7Validator(schema("build")).validate(record)
-    assert record == as_record(build(wheel=wheel))
-
-
-def test_build_json_has_the_keys_that_scripts_read() -> None:
-    record = json.loads(build_json(build()))
-    assert record["upstream"]["commit"] == "1" * 40
-    assert record["upstream"]["tree"] == UPSTREAM.tree.id
-    assert record["output"]["tree"] == OUTPUT.tree.id
-    assert record["wheel"]["content_sha256"] == "b" * 64
-    assert record["lines"]["py"] == {"before": 8, "after": 8}
-    assert record["manifest"]["without"] == ["a", "b"]
-    assert (record["manifest"]["digest"], record["manifest"]["statements"]) == ("c" * 64, "d" * 64)
-    assert list(record["tools"]) == ["python", "zlib"]

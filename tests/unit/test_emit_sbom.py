@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from builder.emit.build_json import Build, UpstreamFacts
 from builder.emit.provenance import provenance
 from builder.emit.sbom import license_of, requirements, sbom, with_extra
-from builder.emit.wheel import Wheel
 from builder.manifest.model import Project, Upstream
 
 REQUIRED = ["torch==2.9.1", "requests", "PyZMQ>=25", "tqdm==1.0; extra == 'x'", "tqdm==1.0", "yaml==1.*"]
 ARGUMENTS = ("sample", "1.0+label", "1" * 40, "https://example.org/up.git", "2" * 40)
 STATED = Upstream("https://up", {}, "seed", Project("sample", "python"))
-BUILD = Build(
-    builder="0.1.0",
-    upstream=UpstreamFacts("seed", "3" * 40, "2" * 40, "git", "1.0"),
-    manifest_file="manifest.yaml",
-    manifest_digest="4" * 64,
-    manifest_statements="7" * 64,
-    output_tree="1" * 40,
-    output_files=1,
-    lines={},
-    verdicts={},
-    figures=(),
-    rounds=1,
-    wheel=Wheel("sample.whl", b"", "5" * 64, "6" * 64, 1),
-)
+BUILD: dict[str, Any] = {
+    "builder": "0.1.0",
+    "upstream": {"spec": "seed", "commit": "3" * 40, "tree": "2" * 40, "origin": "git", "version": "1.0"},
+    "manifest": {"digest": "4" * 64, "statements": "7" * 64, "scope": "default", "without": []},
+    "output": {"tree": "1" * 40},
+    "wheel": {"name": "sample.whl", "sha256": "5" * 64},
+    "tools": {},
+}
 
 
 def test_only_a_version_that_is_named_is_listed() -> None:
@@ -64,7 +56,8 @@ def test_requirements_are_read_from_metadata_and_not_from_its_description() -> N
 
 
 def test_provenance_names_what_went_in_and_what_came_out() -> None:
-    found = json.loads(provenance(BUILD, {"overlays/b": "8" * 64, "manifest.yaml": "7" * 64}, STATED))
+    materials = {"overlays/b": "8" * 64, "manifest.yaml": "7" * 64}
+    found = json.loads(provenance(BUILD, None, materials, STATED, {}, "9" * 64))
     assert found["_type"] == "https://in-toto.io/Statement/v1"
     assert found["subject"] == [
         {"name": "tree", "digest": {"gitTree": "1" * 40}},
@@ -86,15 +79,16 @@ def test_provenance_names_what_went_in_and_what_came_out() -> None:
 
 
 def test_a_release_is_named_by_its_package_and_has_no_commit() -> None:
-    release = replace(BUILD.upstream, origin="sdist", version="1.2")
-    found = json.loads(provenance(replace(BUILD, upstream=release, wheel=None), {}, STATED))
+    release = {**BUILD["upstream"], "origin": "sdist", "version": "1.2"}
+    record = {**BUILD, "upstream": release, "wheel": None}
+    found = json.loads(provenance(record, None, {}, STATED, {}, "9" * 64))
     assert len(found["subject"]) == 1
     inputs = found["predicate"]["buildDefinition"]["resolvedDependencies"]
     assert inputs == [{"uri": "pkg:pypi/sample@1.2", "digest": {"gitTree": "2" * 40}}]
 
 
 def test_every_file_is_a_subject_and_the_builder_a_dependency_of_the_build() -> None:
-    found = json.loads(provenance(BUILD, {}, STATED, {"b.json": b"x", "a.md": b"y"}, "9" * 64))
+    found = json.loads(provenance(BUILD, None, {}, STATED, {"b.json": b"x", "a.md": b"y"}, "9" * 64))
     assert [s["name"] for s in found["subject"]] == ["tree", "a.md", "b.json", "sample.whl"]
     assert found["subject"][2]["digest"] == {"sha256": hashlib.sha256(b"x").hexdigest()}
     assert found["predicate"]["runDetails"]["builder"]["builderDependencies"] == [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from builder.emit.branch import Story, stream
 from builder.emit.figures import line_counts
 from builder.emit.ledger import Reason, rows
 from builder.errors import Mark
+from builder.pipeline.git_branch import stream
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Snapshot, Tree, blob_id
 
 UPSTREAM = {
@@ -64,10 +64,9 @@ def commits(folder: Path) -> str:
     before, after = made(UPSTREAM), made(OUTPUT)
     why = {p: [Reason(b, "rule", Mark("manifest.yaml", 1, 1))] for p, b in REASONS.items()}
     ledger = rows(before.tree, after.tree, why, line_counts(before), line_counts(after))
-    story = Story(
-        {"base": "b", "first": "one", "second": "two", "idle": "no"}, ["Upstream: x"], parent, 1_700_000_000
-    )
-    git(folder, "fast-import", "--quiet", data=stream("refs/heads/cut", ledger, after, story))
+    whys = {"base": "b", "first": "one", "second": "two", "idle": "no"}
+    data = stream("refs/heads/cut", ledger, after, whys, "Upstream: x\n", parent, 1_700_000_000)
+    git(folder, "fast-import", "--quiet", data=data)
     return parent
 
 

@@ -12,7 +12,7 @@ from packaging.version import Version
 from builder.cli import options, output, stages
 from builder.cli.options import Request
 from builder.errors import BuildError, Problem
-from builder.lift.returned import gone, returned
+from builder.lift.surface import gone, returned
 from builder.manifest.model import DEFAULT_SCOPE
 from builder.manifest.named_scopes import choose
 from builder.manifest.spans import version

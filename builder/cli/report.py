@@ -35,9 +35,9 @@ def command(to: Path, foreign_only: bool, mentions_only: bool, **shared: Any) ->
         output.stage("")
         context = Context(done, request.manifest)
         if foreign_only:
-            click.echo("\n".join(traces.table(traces.foreign(context, done.figures.rows))))
+            click.echo("\n".join(traces.foreign(context, done.figures.rows)))
         if mentions_only:
-            click.echo("\n".join(map(str, traces.mentions(context))))
+            click.echo("\n".join(traces.mentions(context)))
         return
     output.stage("packing")
     manifest, edited = request.manifest, lockfile.edited(request.root, upstream, request.manifest)

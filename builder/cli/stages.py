@@ -11,7 +11,7 @@ from builder.cli import output
 from builder.cli.cache_file import recalled
 from builder.emit import record
 from builder.errors import BuildError
-from builder.lift import returned
+from builder.lift import surface
 from builder.pipeline import lockfile
 from builder.pipeline.answers.answer import plural
 from builder.pipeline.cut import Cut, cut
@@ -87,7 +87,7 @@ def gone(request: Request, upstream: Upstream) -> frozenset[str] | None:
     """The definitions that left where an upstream was built or proven; None where neither is known."""
     with recalled(request.cache) as recall:
         done = _known_outcome(request, upstream, recall)
-        return returned.gone(done.cut.before, done.after) if done else None
+        return surface.gone(done.cut.before, done.after) if done else None
 
 
 def _known_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome | None:

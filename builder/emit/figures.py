@@ -10,12 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import splitext
-from typing import TYPE_CHECKING
 
+from builder.emit.ledger import Row
 from builder.tree import EXECUTABLE, FILE, Snapshot
-
-if TYPE_CHECKING:
-    from builder.emit.ledger import Row
 
 #: extensions whose lines count as the size of the distribution
 EXTENSIONS = ("py", "cu", "cuh", "h", "hpp", "cpp", "cc")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builder.errors import BuildError, Mark, Problem
-from builder.tree import Entry, Tree
+from builder.tree import Tree
 
 Verdict = Literal["kept", "edited", "removed", "added"]
 
@@ -47,11 +47,11 @@ class Row:
         return (self.lines_before or 0) - (self.lines_after or 0)
 
 
-def verdict(before: Entry | None, after: Entry | None) -> Verdict:
-    """What happened to a path that is on at least one side."""
-    if after is None:
+def verdict(before: object, after: object) -> Verdict:
+    """What happened to something, from what each side has of it; at least one has something."""
+    if not after:
         return "removed"
-    if before is None:
+    if not before:
         return "added"
     return "kept" if before == after else "edited"
 
@@ -107,7 +107,7 @@ def _record(row: Row) -> dict[str, object]:
     record: dict[str, object] = {
         "path": row.path,
         "verdict": row.verdict,
-        **_reason(row.reason),
+        **reason_record(row.reason),
         "mode": row.mode,
         "before": row.before,
         "after": row.after,
@@ -117,9 +117,10 @@ def _record(row: Row) -> dict[str, object]:
     if row.mode_before:
         record["mode_before"] = row.mode_before
     if row.also:
-        record["also"] = [_reason(reason) for reason in row.also]
+        record["also"] = [reason_record(reason) for reason in row.also]
     return record
 
 
-def _reason(reason: Reason) -> dict[str, str | None]:
+def reason_record(reason: Reason) -> dict[str, str | None]:
+    """A reason as JSON data."""
     return {"batch": reason.batch, "rule": reason.rule, "mark": str(reason.mark) if reason.mark else None}

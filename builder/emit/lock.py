@@ -83,7 +83,9 @@ def figures_of(record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "lines": record["lines"]["code"],
         "batches": {
-            batch["id"]: {**batch["files"], "lines": _less(batch["lines"])} for batch in record["batches"]
+            batch["id"]: {**batch["files"], "lines": lines["removed"] + lines["edited_away"] - lines["added"]}
+            for batch in record["batches"]
+            for lines in [batch["lines"]]
         },
         "wheel": wheel and {"bytes": wheel["bytes"], "files": wheel["files"]},
         "surface": record["surface"],
@@ -91,24 +93,20 @@ def figures_of(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _less(lines: Mapping[str, int]) -> int:
-    return lines["removed"] + lines["edited_away"] - lines["added"]
-
-
 def to_bytes(locks: Mapping[str, Lock]) -> bytes:
     """The locks of all scopes as a file. Sorted, one value or group of figures a line, so that a diff of two
     locks names what moved."""
-    entries = {scope: {pin: _entry(lock[pin]) for pin in lock} for scope, lock in locks.items() if lock}
+    entries = {
+        scope: {
+            pin: {key: value for key, value in asdict(proof).items() if value or key != "record"}
+            for pin, proof in lock.items()
+        }
+        for scope, lock in locks.items()
+        if lock
+    }
     pins = entries.pop(DEFAULT_SCOPE, {})
     named = {"scopes": entries} if entries else {}
     return (_lines({"schema_version": SCHEMA_VERSION, "pins": pins, **named}) + "\n").encode()
-
-
-def _entry(proof: Proof) -> dict[str, Any]:
-    entry = asdict(proof)
-    if not proof.record:
-        del entry["record"]
-    return entry
 
 
 def _lines(value: object, indent: str = "") -> str:

@@ -81,10 +81,7 @@ def _compact(value: object) -> str:
 
 
 def _item(item: Item) -> dict[str, Any]:
-    kind, group, name = item.key
-    place = item.places[0]
-    record: dict[str, Any] = {"kind": kind, "group": group, "name": name}
-    record["place"] = f"{place.path}:{place.line}"
+    record: dict[str, Any] = {**item.key._asdict(), "place": str(item.places[0])}
     if len(item.places) > 1:
         record["places"] = len(item.places)
     if item.details:
@@ -93,9 +90,7 @@ def _item(item: Item) -> dict[str, Any]:
 
 
 def _difference(d: Difference) -> dict[str, Any]:
-    kind, group, name = d.key
-    record: dict[str, Any] = {"change": d.change, "kind": kind, "group": group, "name": name}
-    record["place"] = f"{d.place.path}:{d.place.line}"
+    record: dict[str, Any] = {"change": d.change, **d.key._asdict(), "place": str(d.place)}
     if d.detail is not None:
         record |= {"detail": d.detail, "before": _value(d.before), "after": _value(d.after)}
     record["causes"] = [

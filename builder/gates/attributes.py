@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -19,6 +19,7 @@ from builder.errors import Problem
 from builder.graph.modules import Summary
 from builder.graph.resolve import Origin
 from builder.manifest.model import Manifest
+from builder.source.fields import dotted_name
 from builder.source.parse import parse
 from builder.spelling import nearest
 
@@ -54,17 +55,14 @@ class Losses:
 
     def __init__(self, before: IndexedTree, after: IndexedTree) -> None:
         self.before, self.after = before, after
-        self._modules: dict[str, frozenset[str]] = {}
-        self._classes: dict[Origin, frozenset[str]] = {}
+        self.module, self.inherited = cache(self._module), cache(self._inherited)
 
-    def module(self, module: str) -> frozenset[str]:
+    def _module(self, module: str) -> frozenset[str]:
         """The names that a module lost."""
-        if module not in self._modules:
-            old, new = self.before.index.names(module), self.after.index.names(module)
-            summary = self.after.index.modules.get(module)
-            # of a file that does not parse nothing is known: that is another gate's finding
-            self._modules[module] = frozenset() if summary and summary.error else old - new
-        return self._modules[module]
+        summary = self.after.index.modules.get(module)
+        if summary and summary.error:
+            return frozenset()  # of a file that does not parse nothing is known: another gate reports it
+        return self.before.index.names(module) - self.after.index.names(module)
 
     def is_value(self, origin: Origin) -> bool:
         """Return whether this is neither a module nor a class of the output."""
@@ -73,17 +71,26 @@ class Losses:
         return known is not None and known.kind == "constant"
 
     @cached_property
-    def members(self) -> dict[str, list[Origin]]:
-        """name -> the classes still in the output that lost it, as a member or as `self.name`."""
-        by_name: dict[str, list[Origin]] = {}
+    def lost(self) -> dict[Origin, list[str]]:
+        """A class still in the output -> the names that it lost, as members or as `self.name`."""
+        by_class: dict[Origin, list[str]] = {}
         for path, new in self.after.summaries.items():
             old = self.before.summaries.get(path)
             if old is None or old is new or not new.module or new.error or old.error:
                 continue
             for owner in sorted(set(old.bases) & set(new.bases)):
                 origin = Origin(new.module, owner)
-                for name in sorted(self.before.index.own(origin) - self.after.index.own(origin)):
-                    by_name.setdefault(name, []).append(origin)
+                if names := self.before.index.own(origin) - self.after.index.own(origin):
+                    by_class[origin] = sorted(names)
+        return by_class
+
+    @cached_property
+    def members(self) -> dict[str, list[Origin]]:
+        """name -> the classes still in the output that lost it."""
+        by_name: dict[str, list[Origin]] = {}
+        for owner, names in self.lost.items():
+            for name in names:
+                by_name.setdefault(name, []).append(owner)
         return by_name
 
     @cached_property
@@ -97,17 +104,6 @@ class Losses:
                 defined.update(names)
         return frozenset(set(self.members) - defined)
 
-    @cached_property
-    def owners(self) -> dict[str, list[Origin]]:
-        """lost name -> the classes of the output that have it."""
-        by_name: dict[str, list[Origin]] = {}
-        for module, summary in self.after.index.modules.items():
-            for owner in summary.bases:
-                origin = Origin(module, owner)
-                for name in self.after.index.own(origin) & self.members.keys():
-                    by_name.setdefault(name, []).append(origin)
-        return by_name
-
     def concern(self, summary: Summary, data: bytes) -> bool:
         """Return whether the text has an attribute that was removed, so that its tree is worth reading."""
         names: set[str] = set(self.nowhere)
@@ -120,10 +116,10 @@ class Losses:
                     names |= self.module(f"{item.target}.{item.name}")
                 elif item.name and self.members:
                     origin = index.origin(item.target, item.name)
-                    fields |= self._inherited(origin) if origin and origin.qualname else set()
+                    fields |= self.inherited(origin) if origin and origin.qualname else set()
         if self.members and summary.module:
             for owner in summary.bases:
-                names |= self._inherited(Origin(summary.module, owner))
+                names |= self.inherited(Origin(summary.module, owner))
         names |= fields
         return bool(names) and (
             any(b"%s=" % name.encode() in data for name in fields)
@@ -133,19 +129,8 @@ class Losses:
 
     def _inherited(self, owner: Origin) -> frozenset[str]:
         """What a class and its bases inside the packages lost."""
-        if owner not in self._classes:
-            order, _ = self.after.index.lineage(owner)
-            self._classes[owner] = frozenset(n for base in order for n in self.lost.get(base, ()))
-        return self._classes[owner]
-
-    @cached_property
-    def lost(self) -> dict[Origin, set[str]]:
-        """class -> the names it lost."""
-        by_class: dict[Origin, set[str]] = {}
-        for name, owners in self.members.items():
-            for owner in owners:
-                by_class.setdefault(owner, set()).add(name)
-        return by_class
+        order, _ = self.after.index.lineage(owner)
+        return frozenset(name for base in order for name in self.lost.get(base, ()))
 
     def by_class(self, owner: Origin, name: str) -> bool:
         """Upstream's class had the name, and the output's has it neither itself nor from a base."""
@@ -173,8 +158,8 @@ def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
         if isinstance(node, ast.Call):
             yield from _call(node, roots, losses)
             continue
-        parts = _chain(node)
-        root = parts[0] if parts else ""
+        parts = dotted_name(node).split(".")  # one empty part where the chain does not start with a name
+        root = parts[0]
         if root and root == me and owner and summary.module:
             origin = Origin(summary.module, owner)
             if losses.by_class(origin, parts[1]) and not _below(origin, parts[1], losses):
@@ -249,7 +234,8 @@ def _follow(start: Origin, parts: list[str], line: int, losses: Losses) -> Itera
 def _below(owner: Origin, name: str, losses: Losses) -> bool:
     """A class of the output that has `owner` among its bases defines the name."""
     index = losses.after.index
-    return any(owner in index.lineage(other)[0] for other in losses.owners.get(name, ()))
+    classes = (Origin(module, one) for module, summary in index.modules.items() for one in summary.bases)
+    return any(name in index.own(one) and owner in index.lineage(one)[0] for one in classes)
 
 
 def _attributes(
@@ -279,15 +265,6 @@ def _attributes(
             if isinstance(node, ast.Call):
                 yield node, owner, me
             yield from _attributes(ast.iter_child_nodes(node), owner, me)
-
-
-def _chain(node: ast.Attribute | ast.expr) -> list[str]:
-    """`a.b.c` as its names; empty when it does not start with a name."""
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
 
 
 def _problem(path: str, use: Use, losses: Losses, removals: Removals) -> Problem:

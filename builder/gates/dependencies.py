@@ -22,7 +22,12 @@ def check(
     which upstream has none: another distribution brings it, or the user installs it for an optional part.
     """
     uses = externals(after, project, manifest)
-    problems = [_problem(project, row) for row in unused(project, uses, manifest)]
+    problems = []
+    for row in unused(project, uses, manifest):
+        extra = f" (extra {row.extra})" if row.extra else ""
+        message = f"{project.path}: the dependency {row.text!r}{extra} is imported nowhere"
+        hint = "remove it by a TOML edit, or say under guarantees.dependencies why it stays"
+        problems.append(Problem("G008", message, upstream=Mark(project.path), hint=hint))
     if upstream is not None:
         problems += _uncovered(project, upstream, externals(before, upstream, manifest), uses)
     return problems
@@ -36,13 +41,6 @@ def unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Require
         needed = row.name in used or row.name in kept_names or row.name == project.name
         if not needed and not any(_removes(edit, row, project) for edit in manifest.toml_given_back):
             yield row
-
-
-def _problem(project: Project, row: Requirement) -> Problem:
-    extra = f" (extra {row.extra})" if row.extra else ""
-    message = f"{project.path}: the dependency {row.text!r}{extra} is imported nowhere"
-    hint = "remove it by a TOML edit, or say under guarantees.dependencies why it stays"
-    return Problem("G008", message, upstream=Mark(project.path), hint=hint)
 
 
 def _removes(edit: TomlEdit, row: Requirement, project: Project) -> bool:

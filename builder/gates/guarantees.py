@@ -51,7 +51,7 @@ def _there(name: str, world: IndexedTree) -> bool:
 
 
 def _lacking(promise: AbsentText, upstream: Snapshot, manifest: Manifest) -> bool:
-    """Whether the guarantee concerns only packages that a partial upstream lacks."""
+    """Return whether the guarantee concerns only packages that a partial upstream lacks."""
     present = {path.partition("/")[0] for path in upstream}
     absent = {folder.partition("/")[0] for folder in manifest.packages.values()} - present
     return all((literal_folder(path) or "").partition("/")[0] in absent for path in promise.paths)

@@ -12,11 +12,10 @@ from builder import progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals
 from builder.analysis.surface_diff import Surfaces
-from builder.errors import Problem
+from builder.errors import Mark, Problem
 from builder.gates import (
     attributes,
     guarantees,
-    idempotence,
     imports,
     names,
     packaging,
@@ -46,6 +45,9 @@ class Evidence:
 TreeGate = Callable[[IndexedTree, IndexedTree, Manifest, Removals], list[Problem]]
 Gate = Callable[[Evidence], list[Problem]]
 
+#: Paths of a second run that are listed one by one; the others are counted.
+SHOWN = 20
+
 #: Gates that compare two trees and need nothing else.
 TREE_GATES: dict[str, TreeGate] = {
     "G001": parse.check,
@@ -63,17 +65,25 @@ def _of_trees(gate: TreeGate) -> Gate:
     return lambda e: gate(e.before, e.after, e.manifest, e.removals)
 
 
-def _idempotence(evidence: Evidence) -> list[Problem]:
-    if evidence.second_run is None:
+def compare(first: Tree, second: Tree) -> list[Problem]:
+    """Return G009 for each path on which the output and the output of the output differ."""
+    if first.id == second.id:
         return []
-    return idempotence.compare(evidence.after.snapshot.tree, evidence.second_run())
+    paths = [p for p in sorted({*first, *second}) if first.get(p) != second.get(p)]
+    problems = []
+    for path in paths[:SHOWN]:
+        how = "removed" if path not in second else "added" if path not in first else "changed again"
+        problems.append(Problem("G009", f"{path} is {how} by a second run", upstream=Mark(path)))
+    if len(paths) > SHOWN:
+        problems.append(Problem("G009", f"a second run changes {len(paths)} paths; {SHOWN} are listed"))
+    return problems
 
 
 GATES: dict[str, Gate] = {
     **{code: _of_trees(gate) for code, gate in TREE_GATES.items()},
     "G006": lambda e: surface.problems(e.surfaces, e.after),
     "G011": lambda e: native.new(native.check(e.after.snapshot), e.native_findings),
-    "G009": _idempotence,
+    "G009": lambda e: compare(e.after.snapshot.tree, e.second_run()) if e.second_run else [],
 }
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.surface_diff import Difference, Surfaces
 from builder.errors import Mark, Problem
 from builder.spelling import nearest
-from builder.surface.model import Item, Key, destination
+from builder.surface.model import Item, destination
 
 _FIELDS = re.compile(rb"\bfields\(")
 
@@ -46,22 +46,19 @@ def _filled(flag: Item) -> str:
 
 
 def _problem(d: Difference, surfaces: Surfaces) -> Problem:
-    where = f"{d.place.path}:{d.place.line}"
     upstream: Mark | None = Mark(d.place.path, d.place.line)
-    hint: str | None
     if d.change == "lost":
-        same: Mapping[Key, Item] = surfaces.after
-        near = nearest(d.key.name, (k.name for k in same if k[:2] == d.key[:2]), cutoff=0.75)
-        text = f"{where}: {d.key} vanished and no rule names it"
+        near = nearest(d.key.name, (k.name for k in surfaces.after if k[:2] == d.key[:2]), cutoff=0.75)
+        text = f"{d.place}: {d.key} vanished and no rule names it"
         hint = "if it should go, drop it by an edit that says why, or declare what it stands for absent"
         hint += f"; {near}" if near else ""
     elif d.change == "added":
-        text = f"{where}: {d.key} is not upstream's, and no overlay or edit states it"
+        text = f"{d.place}: {d.key} is not upstream's, and no overlay or edit states it"
         upstream, hint = None, "upstream's text must stay as it is, but for what the manifest edits"
     elif d.detail == "choices" and d.after is None:
-        text = f"{where}: the choice {d.before!r} of {d.key} vanished and no rule names it"
+        text = f"{d.place}: the choice {d.before!r} of {d.key} vanished and no rule names it"
         hint = f"declare the value absent: facts: options: [{{names: [...], absent: [{d.before}]}}]"
     else:
-        text = f"{where}: {d.detail} of {d.key} was {d.before!r} and is {d.after!r}, and no edit says so"
+        text = f"{d.place}: {d.detail} of {d.key} was {d.before!r} and is {d.after!r}, and no edit says so"
         hint = "set it by an edit that says why, or restore it"
     return Problem("G006", text, upstream=upstream, hint=hint)

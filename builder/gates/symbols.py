@@ -35,7 +35,13 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
             continue
         total = sum(not new.error or d.kind in ("function", "class") for d in old.definitions.values())
         if len(lost) > MAX_SHARE_LOST * total:
-            problems.append(_mostly(path, old, before, after, len(lost), total))
+            was, now = (tree.snapshot[path].count(b"\n") for tree in (before, after))
+            message = f"{path}: the file lost {len(lost)} of its {total} definitions and {was - now} of its "
+            message += f"{was} lines unexplained: it looks truncated"
+            hint = (
+                f"remove the file by a rule, replace it by an overlay, or restore it ({old.module or path})"
+            )
+            problems.append(Problem("G005", message, upstream=Mark(path), hint=hint))
         # the members of a lost class are lost with it
         outermost = sorted((d.line, name) for name, d in lost.items() if name.rpartition(".")[0] not in lost)
         problems += [_problem(old, name, lost[name]) for _, name in outermost]
@@ -59,16 +65,6 @@ def _lost(old: Summary, new: Summary, data: bytes, removals: Removals) -> dict[s
         names -= set(new.definitions)
     unexplained = {name for name in names if removals.symbol(_prefix(old) + name) is None}
     return {name: definition for name, definition in old.definitions.items() if name in unexplained}
-
-
-def _mostly(
-    path: str, old: Summary, before: IndexedTree, after: IndexedTree, lost: int, total: int
-) -> Problem:
-    was, now = (w.snapshot[path].count(b"\n") for w in (before, after))
-    message = f"{path}: the file lost {lost} of its {total} definitions and {was - now} of its {was} lines "
-    message += "unexplained: it looks truncated"
-    hint = f"remove the file by a rule, replace it by an overlay, or restore it ({old.module or path})"
-    return Problem("G005", message, upstream=Mark(path), hint=hint)
 
 
 def _problem(old: Summary, name: str, definition: Definition) -> Problem:

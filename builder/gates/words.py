@@ -107,7 +107,7 @@ class _Excuses:
         self._used: set[WordException] = set()
 
     def excuse(self, path: str, name: str, text: str) -> bool:
-        """Whether the name in this line of this file is excepted."""
+        """Return whether the name in this line of this file is excepted."""
         here = [
             one
             for one, pattern in self._excepted

@@ -1,10 +1,11 @@
-"""Compares the surface and the dependencies of the old upstream with those of the new one."""
+"""Compares the surface, the dependencies and what came back of the old upstream with the new one."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.projects import Requirement, projects
 from builder.analysis.surface_diff import Surfaces
 from builder.lift.statements import shorten
@@ -53,7 +54,7 @@ def differences(old: Surface, surfaces: Surfaces, kept: Collection[str]) -> list
     for key, item in output.items():
         if key not in new:
             continue  # ours
-        place = f"{item.places[0].path}:{item.places[0].line}"
+        place = str(item.places[0])
         if key in old:
             details = list(_details(old[key].details, new[key].details))
             if details:
@@ -91,16 +92,15 @@ def dependencies(sides: Sides) -> Iterator[Dependency]:
         _requirements(side, sides.manifest) for side in (sides.old, sides.new, sides.output)
     )
     for key in sorted({*before, *after}):
-        was, now = (", ".join(sorted(map(_written, side.get(key, ())))) for side in (before, after))
+        was, now = (
+            ", ".join(sorted(f"{r.text} (extra {r.extra})" if r.extra else r.text for r in side.get(key, ())))
+            for side in (before, after)
+        )
         if was != now:
             change = "came" if not was else "went" if not now else "changed"
             extras = {row.extra for row in after.get(key, ())}
             extra = extras.pop() if len(extras) == 1 else ""
             yield Dependency(change, *key, was, now, not was and key in output, extra)
-
-
-def _written(row: Requirement) -> str:
-    return f"{row.text} (extra {row.extra})" if row.extra else row.text
 
 
 def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], set[Requirement]]:
@@ -110,3 +110,27 @@ def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, 
         for row in project.requirements:
             rows.setdefault((project.path, row.name), set()).add(row)
     return rows
+
+
+def gone(before: IndexedTree, after: IndexedTree) -> frozenset[str]:
+    """The qualified names of the classes and functions that upstream has and its output has not."""
+    return frozenset(_definitions(before).keys() - _definitions(after).keys())
+
+
+def returned(names: Collection[str], output: IndexedTree) -> dict[str, str]:
+    """Those of the names that an output defines, sorted, each with its place.
+
+    It breaks no rule that a class stays where something new uses it, or where its base became one that the
+    builder does not know; but its code left by a decision, and nobody decided that it comes back.
+    """
+    return {name: place for name, place in sorted(_definitions(output).items()) if name in names}
+
+
+def _definitions(tree: IndexedTree) -> dict[str, str]:
+    return {
+        f"{summary.module}.{name}": f"{path}:{definition.line}"
+        for path, summary in tree.summaries.items()
+        if summary.module
+        for name, definition in summary.names.items()
+        if definition.kind in ("class", "function")
+    }

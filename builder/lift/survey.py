@@ -17,7 +17,6 @@ from builder.lift.lost import Lost, lost
 from builder.lift.markers import learn
 from builder.lift.overlays import Changed
 from builder.lift.predicates import NewFact
-from builder.lift.returned import returned
 from builder.lift.surface import Dependency, Difference
 from builder.lift.trial import Sides, compare, trial
 from builder.manifest.documents import SCOPE, is_part
@@ -126,7 +125,7 @@ def survey(
     return Survey(
         old[0], new[0], manifest, history, done.problems, _causes(sides, losses), losses, paths, tuple(facts),
         changes, tuple(differences), requirements,
-        returned(gone, done.after) if gone is not None and done.after else None,
+        surface.returned(gone, done.after) if gone is not None and done.after else None,
         tuple(questions), tuple((question, reason) for question, reason in answers if reason is not None),
         _proposed(manifest, wanted, merged, new, between, schema, recall),
     )  # fmt: skip

@@ -91,7 +91,7 @@ def tokens(anchor: str) -> list[tuple[str, bool]]:
 
 
 def begins(stream: tuple[str, ...], anchor: list[tuple[str, bool]]) -> bool:
-    """Whether a stream of tokens begins with an anchor; the command's name in any case."""
+    """Return whether a stream of tokens begins with an anchor; the command's name in any case."""
     if not anchor or len(anchor) > len(stream):
         return False
     first, *rest = zip(stream, anchor, strict=False)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
 from builder.memo import remembered
 from builder.native import cmake
-from builder.native.layout import ROOT, SOURCES, Package
+from builder.native.layout import SOURCES, Package
 from builder.native.symbols import symbols
-from builder.source.fields import nodes
+from builder.source.fields import dotted_name, nodes
 from builder.source.parse import parse
 
 LIBRARY = "sgl_kernel"
@@ -34,11 +34,11 @@ class Finding:
         return self.kind, self.file, self.name
 
 
-def check(files: Mapping[str, bytes], root: str = ROOT, library: str = LIBRARY) -> tuple[Finding, ...]:
+def check(files: Mapping[str, bytes]) -> tuple[Finding, ...]:
     """Every finding in a tree (path -> bytes), sorted. Upstream has some of its own."""
-    package = Package(files, root)
+    package = Package(files)
     findings = {*_sources(package), *_fetched(package), *_operators(package), *_includes(package)}
-    return tuple(sorted(findings.union(_python(package, library))))
+    return tuple(sorted(findings.union(_python(package))))
 
 
 def new(output: Iterable[Finding], upstream: Iterable[Finding]) -> list[Problem]:
@@ -53,9 +53,8 @@ def new(output: Iterable[Finding], upstream: Iterable[Finding]) -> list[Problem]
 
 def _sources(package: Package) -> Iterator[Finding]:
     for path in package.cmakes:
-        text = package.text(path)
-        for one in package.named(path, text):
-            line = text.count("\n", 0, one.token.start) + 1
+        for one in package.named(path, package.text(path)):
+            line = package.line(path, one.token.start)
             if one.command.name == "add_subdirectory" and f"{one.path}/CMakeLists.txt" not in package.files:
                 message = f"{path} adds the folder {one.path}, and it has no CMakeLists.txt."
                 yield Finding("source", path, one.path, line, message)
@@ -72,7 +71,7 @@ def _fetched(package: Package) -> Iterator[Finding]:
         for token in command.arguments:
             for name in _FETCHED.findall(token.value):
                 if name not in declared and name not in ("PROJECT", "CMAKE", "CMAKE_CURRENT"):
-                    line = package.text(path).count("\n", 0, token.start) + 1
+                    line = package.line(path, token.start)
                     message = f"{path} reads from the repository {name}, and nothing fetches it."
                     yield Finding("fetched", path, name, line, message)
 
@@ -95,7 +94,7 @@ def _operators(package: Package) -> Iterator[Finding]:
             impls.add(b.key)
     for path, b in rows:
         name, function = b.operator, b.function
-        line = package.files[path].count(b"\n", 0, b.start) + 1
+        line = package.line(path, b.start)
         if b.verb == "impl" and b.key not in defs:
             message = f"{path} implements `{name}`, and no m.def defines it."
             yield Finding("undefined", path, name, line, message)
@@ -118,44 +117,31 @@ def _includes(package: Package) -> Iterator[Finding]:
                 yield Finding("include", path, text, line, message)
 
 
-def _python(package: Package, library: str) -> Iterator[Finding]:
-    registered = {b.operator for _, b in package.bindings() if b.verb == "def" and b.library == library}
-    needle = f"torch.ops.{library}".encode()
+def _python(package: Package) -> Iterator[Finding]:
+    registered = {b.operator for _, b in package.bindings() if b.verb == "def" and b.library == LIBRARY}
+    needle = f"torch.ops.{LIBRARY}".encode()
     for path in package.files:
         if path.endswith(".py") and needle in package.files[path]:
-            for name, line in _called(package.files[path], path, library):
+            for name, line in _called(package.files[path], path):
                 if name not in registered:
-                    message = f"{path} uses torch.ops.{library}.{name}, which nothing registers."
+                    message = f"{path} uses torch.ops.{LIBRARY}.{name}, which nothing registers."
                     yield Finding("operator", path, name, line, message)
 
 
 @remembered
-def _called(data: bytes, path: str, library: str) -> list[tuple[str, int]]:
+def _called(data: bytes, path: str) -> list[tuple[str, int]]:
     """(operator, line) of every `torch.ops.<library>.<operator>`, an alias of the library included."""
     try:
         tree = parse(data, path).tree
     except (SyntaxError, ValueError):
         return []  # G001 reports it
-    aliases = {
+    owners = {f"torch.ops.{LIBRARY}"}
+    owners |= {
         target.id
         for node in nodes(tree)
-        if isinstance(node, ast.Assign) and _is_library(node.value, library, set())
+        if isinstance(node, ast.Assign) and dotted_name(node.value) in owners
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    return sorted(
-        {
-            (node.attr, node.lineno)
-            for node in nodes(tree)
-            if isinstance(node, ast.Attribute) and _is_library(node.value, library, aliases)
-        }
-    )
-
-
-def _is_library(node: ast.expr, library: str, aliases: Collection[str]) -> bool:
-    match node:
-        case ast.Attribute(ast.Attribute(ast.Name("torch"), "ops"), attr):
-            return attr == library
-        case ast.Name(name):
-            return name in aliases
-    return False
+    operators = (n for n in nodes(tree) if isinstance(n, ast.Attribute) and dotted_name(n.value) in owners)
+    return sorted({(node.attr, node.lineno) for node in operators})

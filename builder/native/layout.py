@@ -12,7 +12,7 @@ from builder.native import cmake, cpp
 from builder.native.symbols import Binding, bindings
 from builder.native.text import decode
 
-#: The folder of the native package, where nobody names another one.
+#: The folder of the native package.
 ROOT = "sgl-kernel"
 SOURCES = (".c", ".cc", ".cpp", ".cxx", ".cu")
 _VARIABLE = re.compile(r"\$\{(\w+)\}/?")
@@ -30,17 +30,20 @@ class Named:
 
 
 class Package:
-    """The native files below one folder of a tree (path -> bytes); the paths are sorted."""
+    """The native files of a tree (path -> bytes); the paths are sorted."""
 
-    def __init__(self, files: Mapping[str, bytes], root: str) -> None:
+    def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files = files
-        self.root = root
-        paths = sorted(path for path in files if path.startswith(f"{root}/"))
+        paths = sorted(path for path in files if path.startswith(f"{ROOT}/"))
         self.natives = [path for path in paths if path.endswith(cpp.SUFFIXES)]
         self.cmakes = [path for path in paths if cmake.is_cmake(path)]
 
     def text(self, path: str) -> str:
         return decode(self.files[path])
+
+    def line(self, path: str, offset: int) -> int:
+        """The line, from 1, of an offset in a file."""
+        return self.files[path].count(b"\n", 0, offset) + 1
 
     def bindings(self) -> list[tuple[str, Binding]]:
         """The operators that the package registers, each with the path of its file."""
@@ -61,13 +64,13 @@ class Package:
         if match and match[1] not in (*_SOURCE_FOLDERS, "CMAKE_CURRENT_LIST_DIR"):
             return None
         if match is None or match[1] in _SOURCE_FOLDERS:  # that of the nearest CMakeLists.txt
-            while f"{folder}/CMakeLists.txt" not in self.files and folder.startswith(f"{self.root}/"):
+            while f"{folder}/CMakeLists.txt" not in self.files and folder.startswith(f"{ROOT}/"):
                 folder = posixpath.dirname(folder)
         value = value[match.end() :] if match else value
         if not value or "${" in value or "$<" in value or value.startswith(("/", "-")):
             return None
         full = posixpath.normpath(posixpath.join(folder, value))
-        return full if full.startswith(f"{self.root}/") else None
+        return full if full.startswith(f"{ROOT}/") else None
 
     def compiled(self) -> frozenset[str]:
         """The source files that the CMake files name, by path or by pattern."""
@@ -86,7 +89,7 @@ class Package:
     def includes(self, path: str) -> Iterator[tuple[str, int, list[str]]]:
         """(the text, the line, the paths it could mean) of every quoted #include."""
         scanned = cpp.scan(self.text(path))
-        bases = (posixpath.dirname(path), f"{self.root}/include", f"{self.root}/csrc", self.root)
+        bases = (posixpath.dirname(path), f"{ROOT}/include", f"{ROOT}/csrc", ROOT)
         for match in _INCLUDE.finditer(scanned.bare):
             paths = [posixpath.normpath(posixpath.join(base, match[1])) for base in bases]
             yield match[1], scanned.line(match.start(1)), paths

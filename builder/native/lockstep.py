@@ -41,19 +41,16 @@ _Removal = tuple[TextEdit, Consequence]
 
 
 def follow(
-    current: Mapping[str, bytes],
-    upstream: Mapping[str, bytes],
-    removed: Mapping[str, str],
-    root: str = ROOT,
+    current: Mapping[str, bytes], upstream: Mapping[str, bytes], removed: Mapping[str, str]
 ) -> Followed:
     """The consequences of `removed` (path -> batch) for the files of `current`.
 
     `current` holds the kept files as they are after earlier edits; `upstream` holds every file of
     the pin. Applied to its own result it changes nothing.
     """
-    removed = {p: b for p, b in removed.items() if p.startswith(f"{root}/") and p not in current}
-    kept = Package({p: current[p] for p in current if p.startswith(f"{root}/")}, root)
-    before = Package(upstream, root)
+    removed = {p: b for p, b in removed.items() if p.startswith(f"{ROOT}/") and p not in current}
+    kept = Package({p: current[p] for p in current if p.startswith(f"{ROOT}/")})
+    before = Package(upstream)
     removals: list[_Removal] = []
     problems: list[Problem] = []
     for path in kept.cmakes:
@@ -62,7 +59,7 @@ def follow(
         problems += _emptied(path, kept.text(path), names, before, removed)
     undefined = _undefined(kept, upstream, removed)
     removals += _bindings(kept, undefined)
-    remaining = Package({path: _without(kept, path, removals) for path in kept.natives}, root)
+    remaining = Package({path: _without(kept, path, removals) for path in kept.natives})
     declarations, still_used = _declarations(kept, remaining, before, undefined)
     removals += declarations
     problems += [*still_used, *_includes(remaining, removed)]
@@ -75,9 +72,8 @@ def follow(
 
 
 def _removal(kept: Package, path: str, start: int, end: int, what: str, name: str, batch: str) -> _Removal:
-    data = kept.files[path]
-    line, digest = data.count(b"\n", 0, start) + 1, hashlib.sha256(data[start:end]).hexdigest()
-    return TextEdit(start, end), Consequence(what, name, path, line, batch, digest)
+    digest = hashlib.sha256(kept.files[path][start:end]).hexdigest()
+    return TextEdit(start, end), Consequence(what, name, path, kept.line(path, start), batch, digest)
 
 
 def _without(kept: Package, path: str, removals: Iterable[_Removal]) -> bytes:

@@ -254,7 +254,7 @@ def _tidy_blank_runs(scanned: Scanned, rows: Sequence[tuple[int, int]], removed_
 
 
 def _opens(scanned: Scanned, start: int, end: int) -> bool:
-    """Whether a blank line below this line is superfluous: it is blank, opens a bracket or is a heading."""
+    """Return whether no blank line belongs below this line: it is blank, a heading or opens a bracket."""
     code = scanned.code[start:end]
     opened = sum(map(code.count, _OPEN)) > sum(map(code.count, _CLOSE))
     return opened or not scanned.bare[start:end].strip()

@@ -31,28 +31,25 @@ class Library:
         return tuple(source for source in self.sources if ":" not in source)
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
-    """Translation units of a project; a source in two libraries is compiled twice and counts twice."""
+def units(files: Mapping[str, bytes]) -> dict[str, int]:
+    """Count the translation units of a tree (path -> bytes) for a report, with every optional library built.
 
-    own: int
-    fetched: int
-    libraries: int
-    unknown: tuple[str, ...]
-
-
-def units(files: Mapping[str, bytes], root: str = ROOT) -> Units:
-    """The figures of a tree (path -> bytes) for a report, with every optional library built."""
-    every = libraries(files, root)
+    A source in two libraries is compiled twice and counts twice. `patterns`: over fetched repositories.
+    """
+    every = libraries(files)
     own = sum(len(library.own) for library in every)
-    fetched = sum(len(library.sources) for library in every) - own
-    return Units(own, fetched, len(every), tuple(sorted({p for library in every for p in library.unknown})))
+    return {
+        "own": own,
+        "fetched": sum(len(library.sources) for library in every) - own,
+        "libraries": len(every),
+        "patterns": len({pattern for library in every for pattern in library.unknown}),
+    }
 
 
-def libraries(files: Mapping[str, bytes], root: str = ROOT) -> tuple[Library, ...]:
+def libraries(files: Mapping[str, bytes]) -> tuple[Library, ...]:
     """Every library of the project in the order of its files; both arms of a condition are read."""
-    top = f"{root}/CMakeLists.txt"
-    return tuple(_read(top, Package(files, root), {}, set())) if top in files else ()
+    top = f"{ROOT}/CMakeLists.txt"
+    return tuple(_read(top, Package(files), {}, set())) if top in files else ()
 
 
 def _read(path: str, package: Package, variables: dict[str, list[str]], seen: set[str]) -> Iterator[Library]:

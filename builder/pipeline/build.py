@@ -143,8 +143,8 @@ def assemble(
         "rounds": cut.specialized.rounds,
         "tools": dict(sorted(tools.items())),
     }
-    context = Context(outcome, manifest)
-    shown = report_page.Build(upstream, wheel.name if wheel else "", version, without)
+    wheel_name, context = wheel.name if wheel else "", Context(outcome, manifest)
+    page = report_page.report_data(context, measured, upstream, wheel_name, version, without)
     files = {
         LEDGER: ledger.to_bytes(measured.rows),
         BUILD: (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode(),
@@ -156,9 +156,7 @@ def assemble(
             measured.lines,
             lost_names(cut.surfaces, manifest.roots.command_line, [b.id for b in manifest.batches]),
         ),
-        report_html.NAME: report_html.report_html(
-            report_page.report_data(shown, context, measured, manifest)
-        ),
+        report_html.NAME: report_html.report_html(page),
         SURFACE: surface_json(cut.surfaces),
         SBOM: bill,
         UNCERTAIN: uncertain_json(cut, outcome.graphs),
@@ -251,13 +249,8 @@ def _pins_of(upstream: Upstream, manifest: Manifest) -> list[Pin]:
 
 def _units(cut: Cut) -> Mapping[str, Mapping[str, int]] | None:
     """What the native build compiles on both sides; None for an upstream without native sources."""
-    sides = {"before": units(cut.upstream), "after": units(cut.output)}
-    if not sides["before"].libraries:
-        return None
-    return {
-        side: {"own": n.own, "fetched": n.fetched, "libraries": n.libraries, "patterns": len(n.unknown)}
-        for side, n in sides.items()
-    }
+    before = units(cut.upstream)
+    return {"before": before, "after": units(cut.output)} if before["libraries"] else None
 
 
 def key(

@@ -60,7 +60,7 @@ def staying_python(selection: Selection) -> list[str]:
     return [p for one in verdicts for p in selection.with_verdict(one) if p.endswith(".py")]
 
 
-def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapshot:
+def with_tables(output: Snapshot, surfaces: Surfaces, manifest: Manifest) -> Snapshot:
     """The output with the tables of what left in the files of ours that ask for them.
 
     Raises BuildError (R004) for a file of ours that has no place for one of the tables.
@@ -75,5 +75,5 @@ def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapsh
     ]
     if problems:
         raise BuildError(problems)
-    values = removed_features.tables(found, manifest, manifest.roots.command_line)
+    values = removed_features.tables(surfaces, manifest, manifest.roots.command_line)
     return output.replace({f.path: removed_features.filled(output[f.path], values) for f in wanted})

@@ -280,11 +280,11 @@ def _read(node: ast.AST) -> object:
     return None
 
 
-def _text(node: ast.AST, known: Mapping[str, str], told: set[ast.AST]) -> str:
+def _text(node: ast.AST, known: Mapping[str, str], shown: set[ast.AST]) -> str:
     """Return the text that an expression makes, as far as it is known; `shown` gets the parts that are."""
 
     def joined(parts: Iterable[ast.AST], between: str = "/") -> str:
-        return between.join(_text(part, known, told) for part in parts)
+        return between.join(_text(part, known, shown) for part in parts)
 
     match node:
         case ast.Constant(str(value)):
@@ -298,14 +298,14 @@ def _text(node: ast.AST, known: Mapping[str, str], told: set[ast.AST]) -> str:
         case ast.BinOp(left, ast.Div(), right):
             made = joined([left, right])
         case ast.FormattedValue(value, -1 | 115, None) | ast.BinOp(value, ast.Mod()):
-            made = _text(value, known, told)
+            made = _text(value, known, shown)
         case ast.Call(ast.Attribute(value, "join"), [ast.Tuple(parts) | ast.List(parts)]):
-            made = joined(parts, _text(value, known, told))
+            made = joined(parts, _text(value, known, shown))
         case ast.Call(ast.Attribute(value, "joinpath"), parts):
             made = joined([value, *parts])
         case ast.Call(ast.Attribute(_, "join") | ast.Name("Path"), [_, _, *_] as parts):
             made = joined(parts)
         case _:
             return HOLE
-    told.add(node)
+    shown.add(node)
     return made

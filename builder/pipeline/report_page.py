@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from builder.analysis.projects import projects
 from builder.emit.figures import CODE, is_text
-from builder.emit.ledger import Reason, Row
+from builder.emit.ledger import Reason, Row, verdict
 from builder.errors import CODES
 from builder.graph.names import module_of, path_of
-from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Batch
-from builder.pipeline.answers.context import Context, reasons_of, restore_path, restore_statement, state_of
+from builder.pipeline.answers.context import Context, reasons_of, restore_path, restore_statement
 from builder.pipeline.answers.statements import requirement_reasons
 from builder.pipeline.answers.surface import item_answer
 from builder.pipeline.attribution import RemovedLines
@@ -25,25 +23,33 @@ from builder.tree import GITLINK, SYMLINK
 from builder.upstream.model import Upstream
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
-    """What the page says of the build itself."""
+def report_data(
+    context: Context, figures: Figures, upstream: Upstream, wheel: str, version: str, without: Sequence[str]
+) -> dict[str, Any]:
+    """Return the page's data. Reasons and long sentences are numbers into `reasons` and `texts`.
 
-    upstream: Upstream
-    wheel: str  # file name
-    version: str
-    without: Sequence[str]
-
-
-def report_data(build: Build, context: Context, figures: Figures, manifest: Manifest) -> dict[str, Any]:
-    """Return the page's data. Reasons and long sentences are numbers into `reasons` and `texts`."""
-    tables = Tables()
+    `wheel`: the name of its file; `without`: the batches that are off.
+    """
+    tables, cut, manifest = Tables(), context.cut, context.manifest
     files = file_rows(context, figures.rows, tables)
     numbers = {row.path: number for number, row in enumerate(figures.rows)}
     stated = {batch.id: batch for batch in manifest.batches}
     data = {
         "name": manifest.name,
-        "build": _build(build, context, manifest),
+        "build": {
+            "spec": upstream.spec,
+            "commit": upstream.commit,
+            "upstream_tree": cut.upstream.tree.id,
+            "repository": manifest.upstream.repository,
+            "tree": cut.output.tree.id,
+            "files": len(cut.output),
+            "wheel": wheel,
+            "version": version,
+            "manifest": manifest.file,
+            "scope": manifest.scope_name,
+            "without": sorted(without),
+            "rounds": cut.specialized.rounds,
+        },
         "lines": figures.lines,
         "code": CODE,
         "states": STATES,
@@ -57,29 +63,11 @@ def report_data(build: Build, context: Context, figures: Figures, manifest: Mani
         "requirements": requirement_rows(context, tables),
         "uncertain": {
             "modules": [numbers[path] for _, path in context.graphs.unreached if path in numbers],
-            "conditions": context.cut.specialized.uncertain,
+            "conditions": cut.specialized.uncertain,
         },
         "gates": [[code, meaning] for code, (_, meaning) in sorted(CODES.items()) if code.startswith("G")],
     }
     return data | {"reasons": list(tables.reasons), "texts": list(tables.texts)}
-
-
-def _build(build: Build, context: Context, manifest: Manifest) -> dict[str, Any]:
-    upstream = build.upstream
-    return {
-        "spec": upstream.spec,
-        "commit": upstream.commit,
-        "upstream_tree": context.cut.upstream.tree.id,
-        "repository": manifest.upstream.repository,
-        "tree": context.cut.output.tree.id,
-        "files": len(context.cut.output),
-        "wheel": build.wheel,
-        "version": build.version,
-        "manifest": manifest.file,
-        "scope": manifest.scope_name,
-        "without": sorted(build.without),
-        "rounds": context.cut.specialized.rounds,
-    }
 
 
 def _stated(batch: Batch | None) -> dict[str, Any]:
@@ -120,9 +108,8 @@ def surface_rows(context: Context, tables: Tables) -> list[list[Any]]:
     rows: list[list[Any]] = []
     for key, item in sorted({**surfaces.after, **surfaces.before}.items()):
         answer = item_answer(context, key, item)
-        place = f"{item.places[0].path}:{item.places[0].line}"
         numbers = tables.of(answer.reasons), tables.text(answer.back)
-        rows.append([*key, answer.state, place, answer.headline, *numbers])
+        rows.append([*key, answer.state, str(item.places[0]), answer.headline, *numbers])
     return rows
 
 
@@ -133,24 +120,14 @@ def requirement_rows(context: Context, tables: Tables) -> list[list[Any]]:
     guaranteed: dict[str, list[Reason]] = {}
     for one in context.manifest.guarantees.dependencies:
         guaranteed.setdefault(one.name, []).append(Reason("guarantees", f"stays: {one.why}", one.mark))
-    for (file, extra, name), (before, after) in sorted(_requirements(context).items()):
-        state = state_of(before, after)
+    for (file, extra, name), (before, after) in sorted(context.requirements.items()):
+        state = verdict(before, after)
         reasons = requirement_reasons(context, name, {file}) if state != "kept" else ()
         back = restore_statement(context, (r.batch for r in reasons)) if state == "removed" else None
         stated = [*reasons, *(guaranteed.get(name, ()) if after else ())]
         old, new = (", ".join(side) or None for side in (before, after))
         rows.append([file, extra, name, old, new, state, tables.of(stated), tables.text(back)])
     return rows
-
-
-def _requirements(context: Context) -> dict[tuple[str, str, str], tuple[list[str], list[str]]]:
-    """(file, extra, name) -> what upstream and the output state."""
-    stated: dict[tuple[str, str, str], tuple[list[str], list[str]]] = {}
-    for side, tree in enumerate((context.cut.upstream, context.cut.output)):
-        for project in projects(tree, context.manifest.packages):
-            for one in project.requirements:
-                stated.setdefault((project.path, one.extra, one.name), ([], []))[side].append(one.text)
-    return stated
 
 
 STATES = ("kept", "edited", "removed", "added")

@@ -37,9 +37,11 @@ def field_flags(sight: Sight, reader: Reader, parser: str = "") -> Iterator[Item
             pass
         case _:
             return
-    if not _declares_options(reader):
+    modules = filter(None, (reader.file, reader.exporter("A")))
+    if not any("Arg" in reader.bindings(module.tree) for module in modules):
         return  # texts beside a type mean something else there
-    stated = next((note for note in notes if _is_help(note) or _is_argument(note)), None)
+    arguments = [note for note in notes if isinstance(note, ast.Call) and last_name(note.func) == "Arg"]
+    stated = next((note for note in notes if _is_help(note) or note in arguments), None)
     if stated is None:
         return
     keywords = {k.arg: k.value for k in stated.keywords if k.arg} if isinstance(stated, ast.Call) else {}
@@ -82,11 +84,6 @@ def _is_help(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_help(node.left) and _is_help(node.right)
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-
-
-def _is_argument(node: ast.expr) -> bool:
-    """`Arg(...)`."""
-    return isinstance(node, ast.Call) and last_name(node.func) == "Arg"
 
 
 def _literal(node: ast.expr) -> ast.expr | None:

@@ -41,6 +41,9 @@ class Place:
     scope: str = ""  # qualified name inside the module; "" for the module itself
     conditions: tuple[Condition, ...] = ()
 
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
     @property
     def qualified(self) -> str:
         """The dotted name of the scope; for a file outside the packages it begins with the path."""

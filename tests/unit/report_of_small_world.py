@@ -8,12 +8,11 @@ from memory_store import MemoryStore
 from test_outcome import Step, run
 
 from builder.pipeline.answers.context import Context
-from builder.pipeline.report_page import Build, report_data
+from builder.pipeline.report_page import report_data
 from builder.pipeline.run import Recalled
 
 
 def shown_of_small_world() -> tuple[Context, dict[str, Any]]:
     done, upstream, manifest = run(Step(), Recalled.of(MemoryStore()))
     context = Context(done, manifest)
-    stated = Build(upstream, "acme-1.whl", "1.2.3+small", ())
-    return context, report_data(stated, context, done.figures, manifest)
+    return context, report_data(context, done.figures, upstream, "acme-1.whl", "1.2.3+small", ())

@@ -8,8 +8,8 @@ from gate_worlds import dropped, manifest, package, rule, worlds
 
 from builder.analysis.removals import Removals, index_removals
 from builder.errors import BuildError, Mark
-from builder.gates import attributes, idempotence, imports, names, parse, symbols
-from builder.gates.registry import TREE_GATES
+from builder.gates import attributes, imports, names, parse, symbols
+from builder.gates.registry import TREE_GATES, compare
 from builder.manifest.statements import Absent, Batch, Edit, WholeFile
 
 HERE = Mark("manifest.yaml", 3, 5)
@@ -356,8 +356,8 @@ def test_a_file_replaced_whole_is_accounted_for_by_its_overlay() -> None:
 
 def test_a_second_run_that_changes_something_is_found() -> None:
     first, second = package({"a.py": "1", "b.py": "2"}).tree, package({"a.py": "1", "c.py": "3"}).tree
-    assert idempotence.compare(first, first) == []
-    assert [p.message for p in idempotence.compare(first, second)] == [
+    assert compare(first, first) == []
+    assert [p.message for p in compare(first, second)] == [
         "python/pkg/b.py is removed by a second run",
         "python/pkg/c.py is added by a second run",
     ]

@@ -24,24 +24,23 @@ set(S csrc/f.cu)
 add_library(zero ${S} include/h.h)
 include(${CMAKE_CURRENT_LIST_DIR}/../CMakeLists.txt)
 """
-FILES = {"k/CMakeLists.txt": TOP.encode(), "k/cmake/extra.cmake": EXTRA.encode()}
+FILES = {"sgl-kernel/CMakeLists.txt": TOP.encode(), "sgl-kernel/cmake/extra.cmake": EXTRA.encode()}
 
 
 def test_libraries_have_their_own_and_fetched_sources_in_order() -> None:
-    shared = ("k/csrc/a.cu", "k/csrc/b.cc", "repo-x:csrc/c.cu", "k/csrc/d.cpp")
-    assert libraries(FILES, "k") == (
-        Library("zero", ("k/csrc/f.cu",)),
+    shared = ("sgl-kernel/csrc/a.cu", "sgl-kernel/csrc/b.cc", "repo-x:csrc/c.cu", "sgl-kernel/csrc/d.cpp")
+    assert libraries(FILES) == (
+        Library("zero", ("sgl-kernel/csrc/f.cu",)),
         Library("one", shared),
         Library("two", shared),
-        Library("three", ("k/csrc/e.cu",), ("repo-x:gen/*_sm90.cu",)),
+        Library("three", ("sgl-kernel/csrc/e.cu",), ("repo-x:gen/*_sm90.cu",)),
     )
 
 
 def test_a_source_of_two_libraries_is_two_translation_units() -> None:
-    found = units(FILES, "k")
-    assert (found.own, found.fetched, found.libraries) == (8, 2, 4)
-    assert found.unknown == ("repo-x:gen/*_sm90.cu",)
+    found = units(FILES)
+    assert found == {"own": 8, "fetched": 2, "libraries": 4, "patterns": 1}
 
 
 def test_a_tree_without_a_project_has_no_libraries() -> None:
-    assert libraries({"k/csrc/a.cu": b""}, "k") == ()
+    assert libraries({"sgl-kernel/csrc/a.cu": b""}) == ()

@@ -13,7 +13,7 @@ from builder.analysis.projects import projects
 from builder.cli import options
 from builder.emit import ledger
 from builder.errors import BuildError, Problem
-from builder.gates.idempotence import SHOWN, compare
+from builder.gates.registry import SHOWN, compare
 from builder.manifest.load import load
 from builder.manifest.model import Manifest
 from builder.manifest.switches import switch_off

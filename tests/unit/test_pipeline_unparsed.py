@@ -10,7 +10,7 @@ from small_world import small_world
 
 from builder.cli import options
 from builder.errors import BuildError, Problem
-from builder.gates.idempotence import compare
+from builder.gates.registry import compare
 from builder.manifest.load import load
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.verify import again, verify

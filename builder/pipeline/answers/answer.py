@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from builder.emit.ledger import Reason
+from builder.emit.ledger import Reason, reason_record
 from builder.graph.reach import Step
 
 Kind = Literal[
@@ -82,9 +82,7 @@ def sentences(answer: Answer) -> list[str]:
 
 def record(answer: Answer) -> dict[str, Any]:
     """The answer as JSON data."""
-    reasons = [
-        {"batch": r.batch, "rule": r.rule, "mark": str(r.mark) if r.mark else None} for r in answer.reasons
-    ]
+    reasons = [reason_record(reason) for reason in answer.reasons]
     way = [(*step.edge, step.path) for step in answer.way or ()]
     steps = [
         {"from": source, "to": target, "kind": kind, "path": path, "line": line}

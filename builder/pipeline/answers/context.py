@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.projects import projects
 from builder.analysis.removals import Removal
 from builder.analysis.surface_diff import Difference
-from builder.emit.ledger import Reason
+from builder.emit.ledger import Reason, verdict
+from builder.graph.modules import Import
 from builder.graph.names import module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Batch, Rule
@@ -45,22 +48,28 @@ class Context:
             differences.setdefault(one.key, []).append(one)
         return {key: tuple(some) for key, some in differences.items()}
 
+    @cached_property
+    def requirements(self) -> Mapping[tuple[str, str, str], tuple[list[str], list[str]]]:
+        """(pyproject.toml, extra, name) -> the requirements as upstream and the output write them."""
+        sides: dict[tuple[str, str, str], tuple[list[str], list[str]]] = {}
+        for side, tree in enumerate((self.cut.upstream, self.cut.output)):
+            for project in projects(tree, self.manifest.packages):
+                for one in project.requirements:
+                    sides.setdefault((project.path, one.extra, one.name), ([], []))[side].append(one.text)
+        return sides
+
+    def importing(self, tree: IndexedTree, wanted: Callable[[Import], bool]) -> list[str]:
+        """The files of one side with such an import, sorted."""
+        files = tree.summaries.items()
+        return sorted(path for path, summary in files if any(map(wanted, summary.imports)))
+
     def state(self, path: str) -> State:
         """What became of a path that is on one of the sides."""
-        return state_of(self.cut.upstream.tree.get(path), self.cut.output.tree.get(path))
+        return verdict(self.cut.upstream.tree.get(path), self.cut.output.tree.get(path))
 
     def batch_why(self, batch: str) -> str | None:
         """Return the reason of a batch; None for the base and for what is no batch of the manifest."""
         return self.batches[batch].why if batch in self.batches and batch != BASE else None
-
-
-def state_of(before: object, after: object) -> State:
-    """What became of something, from what each side has of it."""
-    if not after:
-        return "removed"
-    if not before:
-        return "added"
-    return "kept" if before == after else "edited"
 
 
 def reasons_of(removal: Removal | None) -> tuple[Reason, ...]:

@@ -42,14 +42,11 @@ def package_answer(context: Context, what: str) -> Answer | None:
     packages = context.manifest.packages
     if what.partition(".")[0] in packages or not all(p.isidentifier() for p in what.split(".")):
         return None
-    before, after = (
-        sorted(
-            path
-            for path, summary in tree.summaries.items()
-            if not is_test(path) and any(f"{i.target}.".startswith(f"{what}.") for i in summary.imports)
-        )
+    importing = (
+        context.importing(tree, lambda item: f"{item.target}.".startswith(f"{what}."))
         for tree in (context.cut.before, context.after)
     )
+    before, after = ([path for path in paths if not is_test(path)] for paths in importing)
     if not before and not after:
         return None
     absent = next(
@@ -82,7 +79,9 @@ def symbol_answer(context: Context, path: str, symbol: str) -> Answer | None:
     details: tuple[str, ...] = (f"{file.headline}.",)
     if in_output:
         state: State = "kept" if in_upstream else "added"
-        if uses := _importers(context, module, symbol.partition(".")[0]):
+        top = symbol.partition(".")[0]
+        users = context.importing(context.after, lambda item: (item.target, item.name) == (module, top))
+        if uses := sorted({module_of(user, manifest.packages) or user for user in users}):
             details += (f"{plural(len(uses), 'module')} of the output name it: {listed(uses, 5)}",)
         return Answer(
             "symbol", name, state, f"{name} is {state}", _facts(context, name), path, True, file.way,
@@ -134,10 +133,10 @@ def _ends(module: str, name: str, what: str) -> bool:
     return name == what or f".{module}.{name}".endswith(f".{what}")
 
 
-def _namesakes(context: Context, what: str, found: list[tuple[str, str]]) -> Answer:
+def _namesakes(context: Context, what: str, places: list[tuple[str, str]]) -> Answer:
     """One answer for many definitions of one name."""
     rows: list[tuple[State, str]] = []
-    for path, name in found:
+    for path, name in places:
         state = context.state(path)
         if name and state != "removed":
             module = module_of(path, context.manifest.packages)
@@ -158,13 +157,3 @@ def _defines(tree: IndexedTree, name: str) -> bool:
     """Return whether a tree defines a qualified name, other than as a module."""
     origin = tree.index.locate(name)
     return origin is not None and bool(origin.qualname)
-
-
-def _importers(context: Context, module: str, name: str) -> list[str]:
-    """The modules of the output that import a name from its module."""
-    importing = {
-        summary.module or path
-        for path, summary in context.after.summaries.items()
-        if any(item.name == name and item.target == module for item in summary.imports)
-    }
-    return sorted(importing)

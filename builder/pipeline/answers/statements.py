@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from builder.analysis.distributions import modules_of, requirement_name
-from builder.analysis.projects import projects
-from builder.emit.ledger import Reason
+from builder.emit.ledger import Reason, verdict
 from builder.manifest.statements import BASE, Fact
 from builder.pipeline.answers.answer import Answer, listed, plural
-from builder.pipeline.answers.context import Context, restore_statement, state_of, without
+from builder.pipeline.answers.context import Context, restore_statement, without
 
 _KINDS = ("predicate", "value", "environment", "attribute")
 _REQUIREMENT = re.compile(r"[\w.-]+(?:\[[\w,. -]+\])?\s*(?:[<>=!~][<>=!~\w.,* +-]*)?")
@@ -101,19 +100,12 @@ def requirement_answer(context: Context, what: str) -> Answer | None:
     if not _REQUIREMENT.fullmatch(what):
         return None
     name = requirement_name(what)
-    before, after = (
-        sorted(
-            (project.path, one.text)
-            for project in projects(tree, context.manifest.packages)
-            for one in project.requirements
-            if one.name == name
-        )
-        for tree in (context.cut.upstream, context.cut.output)
-    )
+    sides = [(key[0], texts) for key, texts in context.requirements.items() if key[2] == name]
+    before, after = (sorted((file, text) for file, texts in sides for text in texts[side]) for side in (0, 1))
     if not (before or after):
         return None
     reasons = requirement_reasons(context, name, {path for path, _ in [*before, *after]})
-    state = state_of(before, after)
+    state = verdict(before, after)
     edits = reasons if state != "kept" else ()
     stays = [
         Reason(BASE, f"stays: {one.why}", one.mark)
@@ -123,11 +115,7 @@ def requirement_answer(context: Context, what: str) -> Answer | None:
     texts = listed(dict.fromkeys(text for _, text in after or before), 3)
     states = {"kept": "is kept", "edited": "is kept and edited", "added": "is added", "removed": "is removed"}
     modules = {*modules_of(name)} - context.manifest.packages.keys()
-    users = sorted(
-        path
-        for path, summary in context.after.summaries.items()
-        if any(item.target.partition(".")[0] in modules for item in summary.imports)
-    )
+    users = context.importing(context.after, lambda item: item.target.partition(".")[0] in modules)
     details = [listed(dict.fromkeys(path for path, _ in [*before, *after]))]
     if after and users:
         details.append(f"{plural(len(users), 'file')} of the output import it: {listed(users, 3)}")

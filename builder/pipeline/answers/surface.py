@@ -124,7 +124,7 @@ def item_answer(context: Context, key: Key, item: Item) -> Answer:
         "model": f"architecture {key.name}",
     }[what]
     place = item.places[0]
-    details = [f"{'upstream ' if key in surfaces.before else ''}{place.path}:{place.line}"]
+    details = [f"{'upstream ' if key in surfaces.before else ''}{place}"]
     if key not in surfaces.after:
         return _lost(context, key, item, f"{named} is removed", tuple(details), model)
     state: State = "kept"

@@ -11,8 +11,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 from builder.emit.figures import EXTENSIONS, extension
 from builder.emit.ledger import Row
@@ -25,28 +24,33 @@ from builder.select.families import Families, words_of
 _WORD = re.compile(r"\w+")
 
 
-class Foreign(NamedTuple):
-    """The files of upstream and of the output that have the name of one family.
+def foreign(context: Context, rows: Iterable[Row]) -> Iterator[str]:
+    """Yield a Markdown table of every family that left and of which a file of code stays, the one with most
+    lines first, and of their sum.
 
-    `numbers`: upstream's files of code and their lines, and those that stay. `largest`: the largest file that
-    stays; `held_by`: the file that needs it on the shortest way from a root.
+    The columns: upstream's files of code that have the name of the family, their lines, and those that stay;
+    the largest file that stays, and the file that needs it on the shortest way from a root.
     """
-
-    family: str
-    numbers: tuple[int, ...]
-    largest: str = ""
-    held_by: str = ""
-
-
-def foreign(context: Context, rows: Iterable[Row]) -> list[Foreign]:
-    """Every family that left and of which a file of code stays, the one with most lines first."""
     names = families(context)
     by_family: dict[str, list[Row]] = {}
     for row in rows:
         if extension(row.path) in EXTENSIONS and (family := _family(row.path, names)):
             by_family.setdefault(family, []).append(row)
-    counted = [_counted(context, family, some) for family, some in by_family.items()]
-    return sorted((one for one in counted if one.largest), key=lambda one: (-one.numbers[3], one.family))
+    counted: list[tuple[str, list[int], str, str]] = []
+    for family, every in by_family.items():
+        if staying := [row for row in every if row.verdict != "removed"]:
+            numbers = [len(every), sum(row.lines_before or 0 for row in every)]
+            numbers += [len(staying), sum(row.lines_after or 0 for row in staying)]
+            largest = max(staying, key=lambda row: row.lines_after or 0).path
+            module = module_of(largest, context.manifest.packages)
+            needs = holder(context, module) if module else context.cut.decided.named.get(largest, "")
+            counted.append((family, numbers, largest, needs))
+    counted.sort(key=lambda one: (-one[1][3], one[0]))
+    sums = [sum(column) for column in zip(*(one[1] for one in counted), strict=True)] or [0] * 4
+    yield "| family | files | lines | files that stay | lines that stay | largest | needed by |"
+    yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
+    for family, numbers, largest, needs in (*counted, ("all", sums, "", "")):
+        yield f"| {' | '.join((family, *(f'{number:,}' for number in numbers), largest, needs))} |"
 
 
 def families(context: Context) -> frozenset[tuple[str, ...]]:
@@ -67,26 +71,6 @@ def families(context: Context) -> frozenset[tuple[str, ...]]:
                 names.add(name)
             break
     return frozenset(name for name in names if not general.issuperset(name))
-
-
-def table(families: Sequence[Foreign]) -> Iterator[str]:
-    """The families as the rows of a Markdown table, with their sum."""
-    yield "| family | files | lines | files that stay | lines that stay | largest | needed by |"
-    yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
-    columns = zip(*(one.numbers for one in families), strict=True)
-    for one in (*families, Foreign("all", tuple(map(sum, columns)) or (0,) * 4)):
-        cells = (one.family, *(f"{number:,}" for number in one.numbers), one.largest, one.held_by)
-        yield f"| {' | '.join(cells)} |"
-
-
-def _counted(context: Context, family: str, rows: Sequence[Row]) -> Foreign:
-    staying = [row for row in rows if row.verdict != "removed"]
-    numbers = [len(rows), sum(row.lines_before or 0 for row in rows)]
-    numbers += [len(staying), sum(row.lines_after or 0 for row in staying)]
-    largest = max(staying, key=lambda row: row.lines_after or 0).path if staying else ""
-    module = module_of(largest, context.manifest.packages)
-    needs = holder(context, module) if module else context.cut.decided.named.get(largest, "")
-    return Foreign(family, tuple(numbers), largest, needs)
 
 
 def _family(path: str, names: frozenset[tuple[str, ...]]) -> str | None:
@@ -122,20 +106,9 @@ def _stem(path: str) -> str:
     return path.rpartition("/")[2].partition(".")[0]
 
 
-class Mention(NamedTuple):
-    """A comment of the output, and the batch of whose family it has a word."""
-
-    path: str
-    line: int
-    batch: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.batch}: {self.text}"
-
-
-def mentions(context: Context) -> Iterator[Mention]:
-    """Yield the comments of the output's Python files that have a word of a family, by path and line."""
+def mentions(context: Context) -> Iterator[str]:
+    """Yield the comments of the output's Python files that have a word of a family, by path and line: place,
+    the batch of the family, and text."""
     families, cut = Families(context.manifest.batches), context.cut
     needles = [needle.encode() for needle in families.needles]
     for path in sorted(cut.output.tree):
@@ -149,4 +122,4 @@ def mentions(context: Context) -> Iterator[Mention]:
                 continue
             member = next(filter(None, map(families.member, _WORD.findall(token.string))), None)
             if member is not None:
-                yield Mention(path, token.start[0], member.batch, token.string)
+                yield f"{path}:{token.start[0]}: {member.batch}: {token.string}"

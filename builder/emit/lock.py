@@ -79,14 +79,14 @@ def proof_of(record: Mapping[str, Any]) -> Proof:
 
 def figures_of(record: Mapping[str, Any]) -> dict[str, Any]:
     """What pages show of a build, from `build.json`: lines, batches, wheel, surface, translation units."""
-    wheel = record["wheel"]
+    wheel, batches = record["wheel"], {}
+    for batch in record["batches"]:
+        lines = batch["lines"]
+        less = lines["removed"] + lines["edited_away"] - lines["added"]
+        batches[batch["id"]] = {**batch["files"], "lines": less}
     return {
         "lines": record["lines"]["code"],
-        "batches": {
-            batch["id"]: {**batch["files"], "lines": lines["removed"] + lines["edited_away"] - lines["added"]}
-            for batch in record["batches"]
-            for lines in [batch["lines"]]
-        },
+        "batches": batches,
         "wheel": wheel and {"bytes": wheel["bytes"], "files": wheel["files"]},
         "surface": record["surface"],
         "units": record["units"],

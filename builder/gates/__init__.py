@@ -1,4 +1,5 @@
-"""The static checks of the output before anything is written: one gate per file, findings as problems.
+"""The static checks of the output before anything is written: one gate per file, findings as problems;
+G009 compares in the registry.
 
 A gate compares the output with upstream; what upstream has too is no finding.
 """

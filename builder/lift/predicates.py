@@ -119,6 +119,10 @@ def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> Iterator[Ne
             groups.setdefault(key.group, []).append(key.name)
     by_value: dict[str, list[tuple[Item, list[str]]]] = {}  # where a value came, and what stood there before
     for key, item in output.items():
+        if key.kind == "registry" and key not in old and key in new and key.group in groups:
+            beside = sorted({name for name in groups[key.group] if name.lower() in absent})
+            if beside or key.group in owners:
+                by_value.setdefault(key.name, []).append((item, beside or ["one that is absent"]))
         before, after, now = (
             side[key].details.get("choices") if key in side else None for side in (old, new, output)
         )
@@ -127,11 +131,6 @@ def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> Iterator[Ne
             for value in now if beside else ():
                 if isinstance(value, str) and value not in before and value not in absent:
                     by_value.setdefault(value, []).append((item, beside))
-    for key, item in output.items():
-        if key.kind == "registry" and key not in old and key in new and key.group in groups:
-            beside = sorted({name for name in groups[key.group] if name.lower() in absent})
-            if beside or key.group in owners:
-                by_value.setdefault(key.name, []).append((item, beside or ["one that is absent"]))
     for value, items in sorted(by_value.items()):
         keys = [item.key for item, _ in items]
         where = listed(dict.fromkeys(key.group if key.kind == "registry" else key.name for key in keys), 4)

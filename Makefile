@@ -21,7 +21,7 @@ help:
 	@echo 'make plan [UPSTREAM=...]                                          show what it would change'
 	@echo 'make lock [UPSTREAM=...]                                          prove pins, all by default, and record them'
 	@echo 'make verify [OUT=dist]                                            compare its behaviour with upstream'
-	@echo 'make verify-dist UPSTREAM_GIT=DIR [OUT=dist]                      check an output without the builder'
+	@echo 'make verify-dist [UPSTREAM_GIT=DIR|ARCHIVE=FILE] [OUT=dist]       check an output without the builder'
 	@echo 'make verify-quick [OUT=dist]                                      a few minutes of it'
 	@echo 'make gpu-pack [UPSTREAM=...] [PACK=pack]                          what verify-gpu needs, in one folder'
 	@echo 'make verify-gpu [UPSTREAM=...] [PACK=pack]                        compare with real kernels, on a GPU'
@@ -67,10 +67,12 @@ verify-quick: $(STAMP)
 	  --check imports --check forward $(ARGS)
 
 # Sums, tree, wheel, provenance and patch, with git and Python alone: no virtual environment.
+# The archive of a release has the digest that is stated, wherever it comes from: the builder's cache will do.
 UPSTREAM_GIT ?= $(SGLANG_MIRROR)
-export UPSTREAM_GIT
+ARCHIVE ?= $(or $(BUILDER_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sglang-deepseek)
+export UPSTREAM_GIT ARCHIVE
 verify-dist:
-	@$(PYTHON) -I verification/dist.py "$$OUT" "$$UPSTREAM_GIT"
+	@$(PYTHON) -I verification/dist.py "$$OUT" "$$UPSTREAM_GIT" "$$ARCHIVE"
 
 # What a machine with a GPU needs, in one folder: both trees, the published kernel wheel and ours.
 # KERNEL= leaves the wheels out; the references of verification/kernels stand for them then.

@@ -1,10 +1,11 @@
 """Checks a distribution without the builder: with git and the standard library alone.
 
-    python3 verification/dist.py DIST UPSTREAM_GIT
+    python3 verification/dist.py DIST UPSTREAM_GIT [ARCHIVE]
 
-DIST is an output folder, UPSTREAM_GIT any git repository that has the upstream commit. Prints a line for each
-check, with the differences; the exit status is 0 if all hold, 1 if one does not, 2 for the wrong arguments.
-A release has no commit to apply the patch to, so that check is skipped there.
+DIST is an output folder, UPSTREAM_GIT any git repository that has the upstream commit. No repository has that
+of a release: release.py beside this program makes it from the archive whose digest the provenance states.
+ARCHIVE is the wheel or sdist, or a folder that has it somewhere. Prints a line for each check, with the
+differences; the exit status is 0 if all hold, 1 if one does not, 2 for the wrong arguments.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import hashlib
 import io
 import json
 import os
+import runpy
 import stat
 import subprocess
 import sys
@@ -25,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SUMS, BUILD, PATCH = "SHA256SUMS", "build.json", "upstream.diff"
+SUMS, BUILD, LEDGER, PATCH = "SHA256SUMS", "build.json", "ledger.jsonl", "upstream.diff"
 PROVENANCE, SBOM = "provenance.intoto.json", "sbom.cdx.json"
 #: what a run of the builder keeps for itself: it states nothing about the distribution
 OWN = {SUMS, "tree", ".sglang-deepseek", ".sglang-deepseek.index"}
@@ -39,15 +41,27 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Dist:
-    """An output folder, what its build.json states, and a repository that has the upstream commit."""
+    """An output folder, what its build.json states, and a repository that has the upstream commit; for a
+    release, its archive instead, or a folder with it."""
 
     folder: Path
     build: Mapping[str, Any]
-    upstream: str | None  # none for a release
+    upstream: str
+
+    @property
+    def release(self) -> bool:
+        return bool(self.build["upstream"]["origin"] != "git")
 
     @property
     def tree_id(self) -> str:
         return str(self.build["output"]["tree"])
+
+    @property
+    def project(self) -> str:
+        """The folder of the project: that of the uppermost pyproject.toml."""
+        paths = (str(json.loads(line)["path"]) for line in self.read(LEDGER).splitlines())
+        ours = (path.rpartition("/")[0] for path in paths if f"/{path}".endswith("/pyproject.toml"))
+        return min(ours, key=len, default="")
 
     def read(self, name: str) -> bytes:
         return (self.folder / name).read_bytes()
@@ -79,7 +93,7 @@ def tree(dist: Dist) -> Iterator[str]:
 
 def _modules(dist: Dist) -> dict[bytes, bytes]:
     """Upstream's submodules, path -> commit: those that are kept are empty folders in tree/."""
-    if dist.upstream is None:
+    if dist.release:
         return {}
     rows = _git(dist.upstream, {}, "ls-tree", "-r", "-z", str(dist.build["upstream"]["commit"])).split(b"\0")
     parts = [row.partition(b"\t") for row in rows if row.startswith(GITLINK)]
@@ -123,12 +137,15 @@ def _object(kind: bytes, data: bytes) -> Any:
 
 def patch(dist: Dist) -> Iterator[str]:
     """upstream.diff turns the upstream commit into the tree that build.json states."""
-    upstream = str(dist.upstream)
     commit = str(dist.build["upstream"]["commit"])
     with tempfile.TemporaryDirectory() as name:
         index, objects = Path(name, "index"), Path(name, "objects")
         objects.mkdir()
+        upstream = _made(dist, Path(name, "release")) if dist.release else dist.upstream
         where = _git(upstream, {}, "rev-parse", "--absolute-git-dir").decode().strip()
+        if dist.release and (made := _git(upstream, {}, "rev-parse", "main").decode().strip()) != commit:
+            yield f"the archive gives the commit {made}, and {BUILD} states {commit}"
+            commit = made
         # new objects go to a folder of their own, so that the repository is only read
         own = {
             "GIT_INDEX_FILE": str(index),
@@ -143,6 +160,26 @@ def patch(dist: Dist) -> Iterator[str]:
         after = _git(where, own, "write-tree").decode().strip()
         if after != dist.tree_id:
             yield f"{PATCH} gives the tree {after}, and {BUILD} states {dist.tree_id}"
+
+
+def _made(dist: Dist, repository: Path) -> str:
+    """The repository, made from the archive of the release."""
+    inputs = json.loads(dist.read(PROVENANCE))["predicate"]["buildDefinition"]["resolvedDependencies"]
+    name, digest = inputs[1]["name"], inputs[1]["digest"]["sha256"]
+    place = Path(dist.upstream)
+    stem = name.removesuffix(".whl").removesuffix(".tar.gz")
+    files = [place] if place.is_file() else place.rglob(f"{stem}*")
+    archive = next((file for file in files if file.is_file() and sha256(file.read_bytes()) == digest), None)
+    if archive is None:
+        said = f"{name} with sha256 {digest}, which the package index has, is not in {place}"
+        raise Missing(f"{said}: name the file as ARCHIVE")
+    make = runpy.run_path(str(Path(__file__).with_name("release.py")))["make"]
+    try:
+        make(archive, repository, dist.project)
+    except Exception as error:  # an archive may be anything
+        raise Missing(f"no commit can be made from {archive}: {error}") from None
+    print(f"--  the upstream commit is made from {name}, sha256 {digest}")
+    return str(repository)
 
 
 def _common(git_dir: str) -> str:
@@ -162,7 +199,7 @@ def _git(git_dir: str, own: Mapping[str, str], *args: str) -> bytes:
 
 
 def wheel(dist: Dist) -> Iterator[str]:
-    """The wheel is the one of build.json; its RECORD is true; its files are those of tree/python."""
+    """The wheel is the one of build.json; its RECORD is true; its files are those of the tree."""
     if dist.build["wheel"] is None:
         return  # a build without one has nothing to compare
     name = dist.build["wheel"]["name"]
@@ -178,10 +215,11 @@ def wheel(dist: Dist) -> Iterator[str]:
     if sha256("".join(lines).encode()) != dist.build["wheel"]["content_sha256"]:
         yield f"{name} has another content digest than {BUILD} states"
     yield from _record(members)
+    project = dist.project
     for path, content in sorted(members.items()):
-        source = dist.folder / "tree/python" / path
-        if source.is_file() and source.read_bytes() != content:
-            yield f"{path} of the wheel differs from tree/python/{path}"
+        source = Path("tree", project, path)
+        if (dist.folder / source).is_file() and dist.read(str(source)) != content:
+            yield f"{path} of the wheel differs from {source}"
     bills = [content for path, content in members.items() if path.endswith(f".dist-info/sboms/{SBOM}")]
     if bills != [dist.read(SBOM)]:
         yield f"{SBOM} is not the one in the wheel"
@@ -217,22 +255,19 @@ def provenance(dist: Dist) -> Iterator[str]:
 
 
 def main(words: list[str]) -> int:
-    if len(words) != 2:
+    if len(words) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2
     folder = Path(words[0])
     try:
         build = json.loads((folder / BUILD).read_bytes())
-        release = build["upstream"]["origin"] != "git"
-        dist = Dist(folder, build, None if release else words[1])
+        dist = Dist(folder, build, words[1])
+        if dist.release:
+            dist = Dist(folder, build, words[-1])
     except (OSError, ValueError, LookupError, TypeError) as error:
         print(f"NO  {folder} is no distribution: {error}")
         return 1
-    checks = [sums, tree, wheel, provenance]
-    if release:
-        print(f"--  A release has no commit: {PATCH} is not applied.")
-    else:
-        checks.append(patch)
+    checks = sums, tree, wheel, provenance, patch
     held = [_told(check, dist) for check in checks]  # all of them, also after one that does not hold
     return int(not all(held))
 

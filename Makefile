@@ -14,6 +14,19 @@ STAMP   := $(VENV)/.installed
 # Recipes read these from the environment, so that spaces and quotes in them are safe.
 export OUT UPSTREAM RANGE SCOPE
 
+# On the command line of make, a mistyped variable or an empty one would build something else in silence.
+# Those of other programs have an underscore, or stand in front of make.
+OURS := OUT UPSTREAM SCOPE RANGE ARGS UPSTREAM_GIT ARCHIVE PACK KERNEL EVIDENCE PYTHON VENV
+given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+others := $(filter-out $(OURS) SWITCHES SHELL MAKE% -%,$(given))
+unknown := $(firstword $(foreach name,$(others),$(if $(findstring _,$(name)),,$(name))))
+$(if $(unknown),$(error there is no variable $(unknown). UPSTREAM names the pin, commit, tag, branch or release, and \
+options go into ARGS="..."; the others are $(filter-out UPSTREAM ARGS,$(OURS)). What another program reads stands in \
+front: `$(unknown)=... make`))
+given := $(filter-out ARGS KERNEL,$(filter $(OURS),$(given)))
+empty := $(firstword $(foreach name,$(given),$(if $(value $(name)),,$(name))))
+$(if $(empty),$(error $(empty) is empty: give it a value, or leave it out for the default))
+
 .PHONY: help setup dist plan lock verify verify-quick gpu-pack verify-gpu verify-dist lift sweep doctor docs test test-all check bench clean
 help:
 	@echo 'make dist [UPSTREAM=sha|tag|branch|pin|pypi:VERSION] [OUT=dist]   build the distribution'

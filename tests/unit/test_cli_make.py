@@ -27,12 +27,14 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def made(folder: Path, *words: str, **more: str) -> tuple[int, list[str]]:
+def run(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     kept = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "TMPDIR")}
-    done = subprocess.run(
-        ["make", "--no-print-directory", "-s", *words], cwd=folder, env=kept | more,
-        capture_output=True, text=True,
-    )  # fmt: skip
+    command = ["make", "--no-print-directory", "-s", *words]
+    return subprocess.run(command, cwd=folder, env=kept | more, capture_output=True, text=True)
+
+
+def made(folder: Path, *words: str, **more: str) -> tuple[int, list[str]]:
+    done = run(folder, *words, **more)
     return done.returncode, done.stdout.splitlines()
 
 
@@ -49,11 +51,28 @@ def test_any_out_is_one_argument(folder: Path, out: str) -> None:
     assert not (folder / "x").exists()
 
 
-@pytest.mark.parametrize("upstream", ["seed", "", "pypi:0.5.9", "/a path/repo@main", "-x", "a b", "'"])
+@pytest.mark.parametrize("upstream", ["seed", "pypi:0.5.9", "/a path/repo@main", "-x", "a b", "'"])
 @pytest.mark.parametrize("target", ["dist", "plan"])
 def test_any_upstream_is_one_argument_and_never_an_option(folder: Path, target: str, upstream: str) -> None:
     _, said = made(folder, target, f"UPSTREAM={upstream}")
     assert said == [*BUILDER, target, "--out", "dist", "--", upstream]
+
+
+@pytest.mark.parametrize("word", ["UPSTRAEM=x", "PIN=seed", "upstream=seed", "VERSION=", "OUTPUT=dist"])
+def test_a_variable_that_nothing_reads_is_refused_and_names_those_that_are(folder: Path, word: str) -> None:
+    done = run(folder, "dist", "UPSTREAM=seed", word)
+    name = word.split("=")[0]
+    assert done.returncode != 0 and done.stdout == ""
+    assert f"no variable {name}. UPSTREAM names the pin, commit, tag, branch or release" in done.stderr
+    assert " OUT SCOPE " in done.stderr and f"`{name}=... make`" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["UPSTREAM", "OUT", "SCOPE", "RANGE"])
+def test_an_empty_variable_is_refused_on_the_command_line_alone(folder: Path, name: str) -> None:
+    done = run(folder, "dist", f"{name}=")
+    assert done.returncode != 0 and f"{name} is empty: give it a value, or leave it out" in done.stderr
+    words = ("dist", "ARGS=", "KERNEL=", "SGLANG_MIRROR=", "PIP_INDEX_URL=x")
+    assert made(folder, *words, PIN="x", **{name: ""} if name != "OUT" else {}) == made(folder, "dist")
 
 
 def test_lock_gets_an_upstream_or_none_for_every_pin(folder: Path) -> None:

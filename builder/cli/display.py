@@ -1,4 +1,4 @@
-"""How far the work is, for a person: a bar on a terminal, a line for each stage elsewhere."""
+"""How far the work is, for a person: a bar on a terminal, lines elsewhere, more than one for a long stage."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ Volume = Literal["quiet", "normal", "verbose"]
 _REFRESH_S = 0.1
 #: A stage that takes less is not worth a line.
 _SHORT_S = 0.5
+#: Seconds without a line after which a stage says how far it is where there is no bar.
+_LONG_S = 30
 
 
 class Display:
@@ -38,7 +40,7 @@ class Display:
         self._name = ""
         self._began = 0.0
         self._last = Step("")
-        self._drawn = 0.0
+        self._drawn = 0.0  # when the bar was, or a line
         self._bar: Progress | None = None
 
     def stage(self, name: str) -> None:
@@ -46,7 +48,8 @@ class Display:
         if self._name == name:
             return
         self.end()
-        self._name, self._began, self._last = name, self._clock(), Step("")
+        self._name, self._last = name, Step("")
+        self._began = self._drawn = self._clock()
         if name and self._terminal:
             self._draw()
 
@@ -57,14 +60,14 @@ class Display:
         if self._verbose and step.what != self._last.what:
             self._line(f"  {step.what}")
         self._last = step
-        if self._terminal and self._clock() - self._drawn >= _REFRESH_S:
+        if self._clock() - self._drawn >= (_REFRESH_S if self._terminal else _LONG_S):
             self._draw()
 
     def end(self) -> None:
         """End the current stage: remove the bar, and print what the stage took."""
         self.clear()
-        if self._name and (took := self._clock() - self._began) >= _SHORT_S:
-            self._line(f"{self._name:<24}{took:>7.1f} s  {self.summary}".rstrip())
+        if self._name and self._clock() - self._began >= _SHORT_S:
+            self._timed(self._name, self.summary)
         self._name = self.summary = ""
 
     def clear(self) -> None:
@@ -77,8 +80,11 @@ class Display:
         self._drawn = self._clock()
         step = self._last
         text = self._name + (f": {step.what}" if step.what else "")
-        minutes, seconds = divmod(int(self._drawn - self._began), 60)
         counted = f"{step.done:,} of {step.total:,}  " if step.total else ""
+        if not self._terminal:
+            self._timed(text, counted)
+            return
+        minutes, seconds = divmod(int(self._drawn - self._began), 60)
         rest = f"{counted}{minutes}:{seconds:02}"
         if self._bar is None:
             self._bar = self._start(text, rest)
@@ -102,6 +108,9 @@ class Display:
         bar.add_task(text, total=None, rest=rest)
         bar.start()
         return bar
+
+    def _timed(self, text: str, more: str) -> None:
+        self._line(f"{text:<24}{self._clock() - self._began:>7.1f} s  {more}".rstrip())
 
     def _line(self, text: str) -> None:
         self.clear()

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from builder import progress
 from builder.adapter import MIRROR
 from builder.cli import options, output
 from builder.errors import fail
@@ -51,12 +52,13 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
     todo = [c for c in commits if c.id not in tried]
     what = plural(len(commits), sweep.unit(between))
     output.note(f"{what}, {len(commits) - len(todo):,} of them tried before")
+    output.stage("trying")
     try:
         for part in sweep.run(job, todo, jobs, backend) if todo else ():
             folder.append(lines, "".join(f"{row.to_line()}\n" for row in part))
             tried |= {row.commit: row for row in part}
             done = sum(c.id in tried for c in commits)
-            output.stage(f"{done:,} of {len(commits):,}, last {part[-1].commit[:9]}")
+            progress.step(f"last {part[-1].commit[:9]}", done, len(commits))
     finally:  # also for an interrupted sweep
         output.stage("")
         summary = sweep.summarise(len(on_the_way), commits, tried)

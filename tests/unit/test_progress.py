@@ -88,6 +88,30 @@ def test_without_a_terminal_a_stage_is_one_line_with_its_time_and_what_it_came_t
     assert capsys.readouterr().err == "cutting                    12.3 s  9 files\n"
 
 
+def test_without_a_terminal_a_long_stage_says_how_far_it_is_every_half_minute(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock = Clock()
+    display = Display(terminal=False, verbose=False, colour=False, clock=clock)
+    display.stage("looking for upstream")
+    clock.now += 40
+    display.stage("cutting")
+    for done in range(80):
+        display.step(Step("round 1", done, 80))
+        clock.now += 1
+    display.step(Step("comparing with upstream"))
+    clock.now += 20
+    display.step(Step("comparing with upstream"))
+    display.stage("")
+    assert capsys.readouterr().err == (
+        "looking for upstream       40.0 s\n"
+        "cutting: round 1           30.0 s  30 of 80\n"
+        "cutting: round 1           60.0 s  60 of 80\n"
+        "cutting: comparing with upstream  100.0 s\n"
+        "cutting                   100.0 s\n"
+    )
+
+
 def test_verbose_names_each_step_once(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     display = Display(terminal=False, verbose=True, colour=False, clock=clock)

@@ -13,7 +13,7 @@ import signal
 import tempfile
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import IO, Generic, TypeVar
 
@@ -31,9 +31,14 @@ class Future(Generic[T]):
         self._value: T
         self._known = self._pending = False
         if hasattr(os, "fork"):
-            self._start()
+            # a signal that raises before the child is known here would leave it behind
+            unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            try:
+                self._start(unblocked)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
 
-    def _start(self) -> None:
+    def _start(self, unblocked: Iterable[int]) -> None:
         global _in_child
         result = _file()
         with warnings.catch_warnings():
@@ -44,6 +49,7 @@ class Future(Generic[T]):
             status = 1
             try:
                 _in_child = True
+                signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
                 if alone:
                     os.setpgid(0, 0)
                 progress.silence()

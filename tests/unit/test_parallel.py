@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -140,3 +141,27 @@ def test_the_environment_says_how_many_processes_do_divided_work(
     )
     assert len(set(found)) == jobs
     assert found.count(os.getpid()) == parallel.FORK_FROM // jobs
+
+
+def test_a_signal_that_comes_during_the_fork_leaves_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    fork, children = os.fork, []
+
+    def interrupted() -> int:
+        if child := fork():
+            children.append(child)
+            os.kill(os.getpid(), signal.SIGTERM)
+        return child
+
+    def end(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fork", interrupted)
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Future(lambda: time.sleep(60))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    gc.collect()
+    with pytest.raises(ProcessLookupError):
+        os.kill(children[0], signal.SIGKILL)

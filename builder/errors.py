@@ -146,8 +146,9 @@ def by_cause(problems: Iterable[Problem]) -> list[Problem]:
     for number, problem in enumerate(sorted(problems, key=_place)):
         key = number if problem.cause is None else (problem.code, problem.cause)
         groups.setdefault(key, []).extend((problem, *problem.also))
-    in_order = (sorted(group, key=_place) for group in groups.values())
-    return [replace(first, also=tuple(replace(one, also=()) for one in more)) for first, *more in in_order]
+    return [
+        replace(first, also=tuple(replace(one, also=()) for one in more)) for first, *more in groups.values()
+    ]
 
 
 def _place(problem: Problem) -> tuple[str, Mark, Mark, str]:

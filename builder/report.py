@@ -12,7 +12,7 @@ from builder.errors import CODES, Mark, Problem
 #: Columns of a source line shown in an excerpt.
 WIDTH = 100
 #: Further places of a problem that are listed; the rest is counted.
-MAX_PLACES = 6
+MAX_PLACES = 24
 _RED, _BLUE, _CYAN, _BOLD, _RESET = "\x1b[1;31m", "\x1b[1;34m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
 
 

@@ -27,10 +27,12 @@ from builder.manifest.statements import Span
 from builder.pipeline.comparison import surface_files
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
-from builder.report import MAX_PLACES
 from builder.surface.extract import surface as offers
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream
+
+#: Further places of a problem of which the commit is looked for.
+_MAX_TRACED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ def _causes(sides: Sides, losses: Sequence[Lost]) -> Mapping[Problem, Commit]:
     """For problems about a line of upstream, the commit that wrote the line, if it came on the way."""
     explained = {item.problem for item in losses}
     causes: dict[Problem, Commit] = {}
-    for problem in (each for one in sides.done.problems for each in (one, *one.also[:MAX_PLACES])):
+    for problem in (each for one in sides.done.problems for each in (one, *one.also[:_MAX_TRACED])):
         place = problem.upstream
         if place is None or problem in explained or place.file not in sides.new:
             continue

@@ -110,7 +110,8 @@ def trial(
     except BuildError as error:
         collected += error.problems
     # without those that follow from an R008 in the same file
-    files = {p.upstream.file for p in collected if p.code == "R008" and p.upstream}
+    uses = (use for p in collected if p.code == "R008" for use in (p, *p.also))
+    files = {use.upstream.file for use in uses if use.upstream}
     repeats = {p for p in collected if p.code in _REPEATS and p.upstream and p.upstream.file in files}
     causes = dict.fromkeys(p for p in collected if p not in repeats)
     return Trial(selection, tuple(by_cause(causes)), done, after)

@@ -74,7 +74,10 @@ def reduce(
         specialized, followed = specialize_once(output, pruned, setting, run.memo, session)
         specialized.leftovers = [use for use in specialized.leftovers if _place(use) not in reported]
         reported |= set(map(_place, specialized.leftovers))
-        run.stop(unresolved_uses.problems(specialized, pruned, setting.manifest, output, setting.upstream))
+        open_uses = unresolved_uses.problems(
+            specialized, pruned, setting.manifest, setting.facts, output, setting.upstream
+        )
+        run.stop(open_uses)
         run.stop(followed.problems)
         total = total.then(specialized) if number > 1 else specialized
         consequences += followed.consequences

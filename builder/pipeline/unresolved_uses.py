@@ -3,49 +3,129 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from builder.analysis.removals import Kind, Removal, Removals, index_removals
+from builder.analysis.removals import Removal, index_removals
 from builder.errors import Mark, Problem
 from builder.graph.names import module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE
 from builder.manifest.switches import options
+from builder.pipeline.lost_names import Heir, Loss, LostNames
 from builder.pipeline.prune import Pruned
-from builder.source.parse import parse
+from builder.specialize.evaluating.facts import Facts
 from builder.specialize.leftovers import Leftover
-from builder.specialize.results import BY_EDIT, Specialized
+from builder.specialize.results import Specialized
+from builder.surface.values import Sources
 from builder.tree import Snapshot
 
-#: Places of one problem that are named; the others are counted.
+#: Names and places that the message of a problem has; the others are counted.
 MAX_NAMED = 3
-_STATED: tuple[Kind, ...] = ("rule", "absent", "drop", "overlay")
 _HINT = "State a fact that makes the use dead, or drop, stub or replace it with an edit."
 
 
 def problems(
-    result: Specialized, decided: Pruned, manifest: Manifest, laid: Snapshot, upstream: Snapshot
+    result: Specialized,
+    decided: Pruned,
+    manifest: Manifest,
+    facts: Facts,
+    laid: Snapshot,
+    upstream: Snapshot,
 ) -> Iterator[Problem]:
-    """Yield G010 for each edit that its syntax tree does not confirm, R008 for each use that must stay."""
+    """Yield G010 for each edit that its syntax tree does not confirm, R008 for each cause of uses that must
+    stay, with all of its places."""
     for mismatch in result.mismatches:
         place = Mark(mismatch.path) if mismatch.path else None
         message = f"{mismatch.path or 'The specialization'}: {mismatch.sentence}."
         yield Problem("G010", message, upstream=place)
-    removals = index_removals(manifest, decided.removed, result.lost)
-    uses: dict[tuple[str, str], list[Leftover]] = {}
-    for use in result.leftovers:  # the uses of one thing are one problem
-        uses.setdefault((use.gone, use.name.partition(".")[0]), []).append(use)
-    for (name, _), places in uses.items():
-        removal = _removal(name, removals)
-        cause = removal.clause if removal else "nothing defines it"
-        because = cause if removal and removal.name == name and removal.mark else f"{name} is gone: {cause}"
-        mark = removal.mark if removal else None
-        first = places[0]
-        where, excerpt = _place(first, result.files.get(first.path) or laid[first.path], upstream)
-        message = f"`{first.name}` in {_named(places)} is used, but {because}."
-        # an edit quotes upstream, so there is none for a line that only the output has
-        hint = _remedy(removal, manifest) + (_edit(first, where, manifest, upstream) if where.line else "")
-        yield Problem("R008", message, mark, where, excerpt, hint, cause=cause if mark else None)
+    names = LostNames(manifest, index_removals(manifest, decided.removed, result.lost), facts, laid)
+    causes: dict[object, tuple[Loss, list[Leftover]]] = {}
+    for use in result.leftovers:
+        loss = names.loss(use.gone)
+        base = loss.heir.bases[0].rpartition(".")[2] if loss.heir else ""
+        stated = loss.removal is not None and loss.removal.mark is not None
+        key = (loss.removal, base) if base else loss.removal.clause if stated else (use.gone, _first(use))  # type: ignore[union-attr]
+        causes.setdefault(key, (loss, []))[1].append(use)
+    sources = Sources(upstream, manifest.packages)
+    for loss, uses in causes.values():
+        seen = {_place(use, result.files.get(use.path) or laid[use.path], upstream): use for use in uses}
+        if loss.heir and loss.removal:
+            message, hint, heirs = _inherited(loss.removal, loss.heir, uses, names, manifest)
+            classes = (Leftover(heir.path, heir.line, 1, heir.name, "", "") for heir in heirs)
+            places = [*(_place(one, laid[one.path], upstream) for one in classes), *seen]
+        else:
+            message, places = _used(loss.removal, uses), list(seen)
+            # an edit quotes upstream, so there is none for a line that only the output has
+            edits = Counter(
+                filter(None, (_edit(use, where, sources) for (where, _), use in seen.items() if where.line))
+            )
+            hint = _remedy(loss.removal, manifest) + _written(edits, len(places))
+        mark = loss.removal.mark if loss.removal else None
+        cause = message if mark else None
+        first, *more = (
+            Problem("R008", message, mark, where, excerpt, hint, cause=cause) for where, excerpt in places
+        )
+        yield replace(first, also=tuple(more))
+
+
+def _first(use: Leftover) -> str:
+    return use.name.partition(".")[0]
+
+
+def _used(removal: Removal | None, uses: Sequence[Leftover]) -> str:
+    """Return the message about uses of what was removed."""
+    cause = removal.clause if removal else "nothing defines it"
+    by_name: dict[tuple[str, str], list[Leftover]] = {}
+    for use in uses:
+        by_name.setdefault((use.gone, _first(use)), []).append(use)
+    gone = {name for name, _ in by_name}
+    if len(gone) > 1:
+        cause = cause if removal and removal.kind != "proof" else f"they are gone: {cause}"
+    elif not (removal and removal.name in gone and removal.mark and removal.kind != "proof"):
+        cause = f"{gone.pop()} is gone: {cause}"
+    named = _listed([f"`{places[0].name}`" for places in by_name.values()], "names")
+    return f"{named} in {_named(uses)} {'is' if len(by_name) == 1 else 'are'} used, but {cause}."
+
+
+def _inherited(
+    removal: Removal, heir: Heir, uses: Sequence[Leftover], names: LostNames, manifest: Manifest
+) -> tuple[str, str, list[Heir]]:
+    """Return the message about uses of classes that leave with a base, the hint, and the classes."""
+    used = {found.name: found for use in uses if (found := names.loss(use.gone).heir)}
+    base = heir.bases[0].rpartition(".")[2]
+    subject = _listed([f"`{name.rpartition('.')[2]}`" for name in sorted(used)], "classes")
+    verbs = ("leave", "they inherit", "they are") if len(used) > 1 else ("leaves", "it inherits", "it is")
+    by = f"which batch {removal.batch} removes" if removal.batch not in ("", BASE) else removal.clause
+    message = (
+        f"{subject} {verbs[0]} because {verbs[1]} `{base}`, {by}, and {verbs[2]} used in {_named(uses)}."
+    )
+    hint = f"Drop the base: {_drops(used[name] for name in sorted(used))}."
+    if removal.batch not in ("", BASE):
+        hint += f" Or build with `{options(manifest, [removal.batch])}`."
+    if others := [one for one in names.heirs(base) if one.name not in used]:
+        hint += f" The same keeps classes that only removed code uses: {_drops(others)}."
+    return message, hint, [used[name] for name in sorted(used)]
+
+
+def _drops(heirs: Iterable[Heir]) -> str:
+    edits = (f"{{drop_entry: {_quoted(b)}, in: {heir.name}}}" for heir in heirs for b in heir.bases)
+    return ", ".join(edits)
+
+
+def _listed(names: Sequence[str], what: str) -> str:
+    """Return the first few of some names, and how many more there are."""
+    more = len(names) - MAX_NAMED
+    if more > 0:
+        return f"{', '.join(names[:MAX_NAMED])} and {more} more {what}"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _quoted(source: str) -> str:
+    """Return source as a scalar of YAML."""
+    doubled = source.replace("'", "''")
+    return source if source.replace(".", "_").isidentifier() else f"'{doubled}'"
 
 
 def _remedy(removal: Removal | None, manifest: Manifest) -> str:
@@ -59,17 +139,24 @@ def _remedy(removal: Removal | None, manifest: Manifest) -> str:
     return f"Build with `{options(manifest, [removal.batch])}`. Or s{_HINT[1:]}"
 
 
-def _edit(use: Leftover, where: Mark, manifest: Manifest, upstream: Snapshot) -> str:
+def _written(edits: Counter[str], places: int) -> str:
+    """Return the edits of uses as part of a hint; an edit that several uses share states their number."""
+    if not edits:
+        return ""
+    counted = (edit if n == 1 else f"{edit[:-1]}, count: {n}}}" for edit, n in edits.items())
+    which = "this one" if sum(edits.values()) == 1 else f"{sum(edits.values())} of these {places}"
+    return f" To drop {which}: {', '.join(counted)}."
+
+
+def _edit(use: Leftover, where: Mark, sources: Sources) -> str:
     """Return the edit that drops a use, as it is to be written.
 
     Empty if the use is neither a statement nor an entry of a list, a tuple or a set on one line.
     """
-    module = module_of(use.path, manifest.packages)
-    try:
-        source = parse(upstream[use.path], use.path)
-    except SyntaxError:
+    module, source = module_of(use.path, sources.packages), sources.parsed(use.path)
+    if module is None or source is None:
         return ""
-    for node in ast.walk(source.tree) if module is not None else ():
+    for node in ast.walk(source.tree):
         # dropping a `return` or an assignment would change what the code after it does
         parts: list[ast.expr] | list[ast.Expr] = [node] if isinstance(node, ast.Expr) else []
         kind = "drop_statement"
@@ -78,30 +165,16 @@ def _edit(use: Leftover, where: Mark, manifest: Manifest, upstream: Snapshot) ->
         for part in parts:
             written = source.text(part)
             if part.lineno == where.line and source.line(where.line - 1).decode().strip(" \r\n,") == written:
-                quoted = written.replace("'", "''")
                 scope = f"{module}.{use.scope}" if use.scope else module
-                return f" To drop this one: {{{kind}: '{quoted}', in: {scope}}}."
+                return f"{{{kind}: {_quoted(written)}, in: {scope}}}"
     return ""
 
 
 def _named(places: Sequence[Leftover]) -> str:
     """Return the scopes that use a name: the first few, and how many more there are."""
-    scopes = list(dict.fromkeys(use.scope or "the module" for use in places))
+    scopes = list(dict.fromkeys(use.scope or use.path for use in places))
     files = len({use.path for use in places})
-    more = len(scopes) - MAX_NAMED
-    if more > 0:
-        return f"{', '.join(scopes[:MAX_NAMED])} and {more} more places of {files} file{'s' * (files > 1)}"
-    return " and ".join(filter(None, (", ".join(scopes[:-1]), scopes[-1])))
-
-
-def _removal(gone: str, removals: Removals) -> Removal | None:
-    """Return what removed a name: a statement about it, a proof, or a statement about what holds it."""
-    removal = removals.own(gone, *_STATED)
-    if removal is None:
-        proof = removals.own(gone, "proof")
-        if proof and proof.clause != BY_EDIT:  # which edit it was, the name that holds it may tell
-            return proof
-    return removal or removals.nearest(gone, *_STATED) or removals.own(gone, "proof")
+    return _listed(scopes, f"places of {files} file{'s' * (files > 1)}")
 
 
 def _place(use: Leftover, data: bytes, upstream: Snapshot) -> tuple[Mark, str | None]:

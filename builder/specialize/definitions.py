@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 
 from builder.specialize.evaluating.scopes import Binding, Scope
@@ -33,6 +34,9 @@ def _names(unit: Unit, scope: Scope, prefix: str, counts: Callable[[Binding], bo
     for name, bindings in scope.names.items():
         full = f"{prefix}.{name}"
         for binding in filter(counts, bindings):
+            home = unit.absolute(binding.node) if isinstance(binding.node, ast.ImportFrom) else ""
+            if home == unit.name != unit.package:
+                continue  # it takes the name from itself; a package has its modules so
             yield full
             if binding.kind == "class":
                 yield from _names(unit, unit.scopes.of(binding.node), full, counts)

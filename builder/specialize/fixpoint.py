@@ -23,7 +23,7 @@ from builder.specialize.fold_cache import Answer, FoldRecord, Question, Recordin
 from builder.specialize.folding.fold import Folded, fold
 from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
-from builder.specialize.results import BY_EDIT, Mismatch, Round, Specialized
+from builder.specialize.results import BY_EDIT, FOLDED, Mismatch, Round, Specialized
 from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
 from builder.specialize.text_index.import_index import ImportIndex
@@ -456,7 +456,7 @@ class _Fixpoint:
 
     def lose(self, names: Iterable[str], why: Mapping[str, str]) -> None:
         for name in names:
-            self.memory.gone.setdefault(name, why.get(name, "it is absent, or only absent things used it"))
+            self.memory.gone.setdefault(name, why.get(name, FOLDED))
 
     def finished(self) -> Specialized:
         self.result.mismatches = self.oracle.mismatches

@@ -10,6 +10,8 @@ from builder.specialize.leftovers import Leftover
 
 #: Why a name left that an edit of the manifest removed; which edit it was is not recorded.
 BY_EDIT = "an edit of the manifest"
+#: Why a name left that folding removed; `pipeline/lost_names.py` says on what it stood.
+FOLDED = "it is absent, or only absent things used it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from builder.errors import Mark, Problem
-from builder.manifest.statements import AnchoredEdit, Edit, Patch, TomlEdit, WholeFile
+from builder.manifest.statements import BASE, AnchoredEdit, Edit, Patch, Rule, TomlEdit, WholeFile
 
 _SHOWN = 6  # places listed in a message
 
@@ -46,6 +46,18 @@ def _digest(text: Text) -> str | None:
         return None
     raw = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     return hashlib.sha256(raw).hexdigest()
+
+
+def of_removed(edit: FileEdit | Patch, rule: Rule) -> str:
+    """Return the hint for an edit of a file that a rule removed: the line that keeps the two apart."""
+    if rule.verdict in ("reach", "follow"):
+        return f"The file is removed because {rule.pattern}: remove the edit."
+    if rule.batch in (BASE, edit.batch):
+        return f"`{rule.stated}` ({rule.mark}) removes the file: remove the edit."
+    batch = f"Batch `{rule.batch}` ({rule.mark}) removes the file"
+    if isinstance(edit, Edit) and edit.kind in ("drop", "stub"):
+        return f"{batch}: write `{{name: {edit.target}, without: {rule.batch}}}`, or remove the edit."
+    return f"{batch}: add `without: {rule.batch}` to the edit, or remove the edit."
 
 
 #: The new bytes of a file, what is wrong, and what was done.

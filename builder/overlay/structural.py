@@ -10,12 +10,12 @@ from operator import attrgetter
 from types import MappingProxyType
 
 from builder.errors import Mark, Problem
-from builder.manifest.statements import Edit
+from builder.manifest.statements import Edit, Rule
 from builder.overlay import kinds
 from builder.overlay.added import add_imports
 from builder.overlay.kinds import Hit
 from builder.overlay.locate import Target, resolve
-from builder.overlay.record import Edited, Journal, Record, require_count
+from builder.overlay.record import Edited, Journal, Record, of_removed, require_count
 from builder.source.ops import DropItem, Op, Remove
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
@@ -34,16 +34,16 @@ def sort(
     edits: Iterable[Edit],
     packages: Mapping[str, str],
     files: Mapping[str, object],
-    removed: Mapping[str, str] = MappingProxyType({}),
+    removed: Mapping[str, Rule] = MappingProxyType({}),
 ) -> tuple[dict[str, list[tuple[Edit, Target]]], list[Problem]]:
-    """The edits by their file, and a problem for each without one; `removed`: path -> batch."""
+    """The edits by their file, and a problem for each without one; `removed`: path -> its rule."""
     by_file: dict[str, list[tuple[Edit, Target]]] = {}
     problems: list[Problem] = []
     for edit in edits:
         target, former = resolve(edit.target, packages, files), resolve(edit.target, packages, removed)
         if former and (target is None or len(former.module) > len(target.module)):
             message = f"`{edit.target}` is to be edited, but its file {former.file} was removed."
-            hint = f"Batch `{removed[former.file]}` removes the file."
+            hint = of_removed(edit, removed[former.file])
         elif target is None:
             message = f"`{edit.target}` does not start with a module of the tree."
             hint = f"Known packages: {', '.join(sorted(packages))}."

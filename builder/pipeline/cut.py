@@ -31,6 +31,7 @@ from builder.pipeline.reduce import Setting, blamed, reduce
 from builder.pipeline.run import Recalled, Run, Stop, raise_problems
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
+from builder.pipeline.unused_statements import with_homes
 from builder.pipeline.verify import broken_files, true_places
 from builder.select.families import with_paths
 from builder.select.rules import select
@@ -124,7 +125,8 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
 
     overlaid = overlay(upstream, pruned.kept, pruned.removed, expanded, run.within)
     edited = frozenset(record.mark for record in overlaid.records)
-    run.stop([*mistakes(overlaid.problems, asked), *beyond(asked, edited)])
+    mistaken = with_homes(mistakes(overlaid.problems, asked), expanded, upstream)
+    run.stop([*mistaken, *beyond(asked, edited)])
     files = upstream.restrict(pruned.kept).replace(overlaid.contents, overlaid.modes)
     errors = unparsed(files, upstream, staying)
     uneditable = unparsed_problems(errors, files, staying, pruned, expanded)

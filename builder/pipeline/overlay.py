@@ -6,7 +6,7 @@ Requirements that are removed only if nothing needs them wait until the output i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
 from builder.overlay import anchored, files, patch, structural, toml
 from builder.overlay.recalled_edits import edit_or_recall
-from builder.overlay.record import Edited, Record
+from builder.overlay.record import Edited, Record, of_removed
 from builder.select.rules import holds_path
 from builder.tree import Snapshot
 
@@ -83,7 +83,9 @@ def overlay(
         patched = patch.apply(item, manifest.overlays[item.overlay], done.current, upstream.tree)
         if patched.problems and item.optional:
             continue
-        done.problems += patched.problems
+        for problem in patched.problems:
+            rule = removed.get(problem.upstream.file) if problem.upstream else None
+            done.problems.append(replace(problem, hint=of_removed(item, rule)) if rule else problem)
         done.records += patched.records
         done.modes |= patched.modes
         for path, after in patched.files.items():
@@ -103,8 +105,7 @@ def overlay(
 def _structural(
     edits: Sequence[Edit], manifest: Manifest, removed: Mapping[str, Rule], done: Overlaid
 ) -> None:
-    batches = {path: rule.batch for path, rule in removed.items()}
-    by_file, problems = structural.sort(edits, manifest.packages, done.current, batches)
+    by_file, problems = structural.sort(edits, manifest.packages, done.current, removed)
     done.problems += problems
     for path, wanted in by_file.items():
         targets = [target for _, target in wanted]
@@ -129,10 +130,11 @@ def _texts(
             given = (path, done.current[path])
             done.edited(path, edit_or_recall(edit.__module__, given, wanted, partial(edit, *given)))
             continue
-        hint = f"Batch `{removed[path].batch}` removes it." if path in removed else None
-        message = f"`{path}` is edited, and it is not in the output."
+        message, rule = f"`{path}` is edited, and it is not in the output.", removed.get(path)
         done.problems += [
-            Problem("R005", message, e.mark, hint=hint, nothing=True) for e in wanted if not e.optional
+            Problem("R005", message, e.mark, hint=of_removed(e, rule) if rule else None, nothing=True)
+            for e in wanted
+            if not e.optional
         ]
 
 

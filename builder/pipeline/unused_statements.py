@@ -155,17 +155,40 @@ def _missing(
 
 def _elsewhere(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> str:
     """Return where the last part of the name is defined, or what else to do."""
-    last = re.escape(name.rpartition(".")[2].encode())
-    defines = re.compile(rb"^\s*(?:(?:async\s+)?def|class)\s+%b\b|^\s*%b\s*[:=]" % (last, last), re.M)
-    homes = [
-        module
-        for path in upstream
-        if (module := module_of(path, packages)) and defines.search(upstream[path])
-    ]
+    homes = _homes(name, upstream, packages)
     if len(homes) == 1:
         return f"`{name.rpartition('.')[2]}` is defined in `{homes[0]}`"
     close = nearest(name.rpartition(".")[0], homes)
     return close or "Remove it, or say by `since` or `until` which versions have it."
+
+
+def with_homes(problems: Iterable[Problem], manifest: Manifest, upstream: Snapshot) -> list[Problem]:
+    """Add to each problem of an edit whose target does not exist where its class or name is defined."""
+    targets = {edit.mark: edit.target for batch in manifest.batches for edit in batch.edits}
+
+    def homed(problem: Problem) -> Problem:
+        target = targets.get(problem.mark) if problem.code == "R005" and problem.nothing else None  # type: ignore[arg-type]
+        owner = target.rpartition(".")[0] if target else ""
+        is_class = owner.rpartition(".")[2][:1].isupper()
+        for name in filter(None, (owner if is_class else None, target)):
+            homes = _homes(name, upstream, manifest.packages)
+            if len(homes) == 1 and not name.startswith(f"{homes[0]}."):
+                moved = f"`{name.rpartition('.')[2]}` is defined in `{homes[0]}`."
+                return replace(problem, hint=" ".join(filter(None, (moved, problem.hint))))
+        return problem
+
+    return [homed(problem) for problem in problems]
+
+
+def _homes(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> list[str]:
+    """Return the modules that define the last part of the name."""
+    last = re.escape(name.rpartition(".")[2].encode())
+    defines = re.compile(rb"^\s*(?:(?:async\s+)?def|class)\s+%b\b|^\s*%b\s*[:=]" % (last, last), re.M)
+    return [
+        module
+        for path in upstream
+        if (module := module_of(path, packages)) and defines.search(upstream[path])
+    ]
 
 
 #: How similar (1: equal) two names are if one is a misspelling of the other.

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builder.errors import Mark
-from builder.manifest.statements import Edit
+from builder.manifest.statements import Edit, Rule
 from builder.overlay.locate import resolve
 from builder.overlay.structural import Plan, plan, sort
 from builder.source.parse import parse
@@ -302,9 +302,9 @@ def test_records_hold_the_hashes_of_the_source_text() -> None:
 
 def test_an_edit_of_a_removed_or_unknown_file_is_a_problem() -> None:
     edits = [edit("drop", "x"), replace(edit("drop", "x"), target="nowhere.x")]
-    _, problems = sort(edits, PACKAGES, {}, {FILE: "gone"})
+    _, problems = sort(edits, PACKAGES, {}, {FILE: Rule(FILE, "remove", "gone", mark=Mark("m"))})
     assert [p.code for p in problems] == ["R005", "R005"]
-    assert "gone" in (problems[0].hint or "")
+    assert "`{name: pkg.mod.x, without: gone}`" in (problems[0].hint or "")
 
 
 @pytest.mark.parametrize("kind", ["drop", "stub", "set", "body"])

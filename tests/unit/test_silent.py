@@ -69,6 +69,40 @@ def test_a_statement_that_does_nothing_stops_the_build(
     assert codes(done.stderr) == [code] and said in done.stderr, done.stderr
 
 
+_DROPPED = "- acme.server.helper_of_fancy\n"
+_SET = "      - {set: acme.server"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            "      - acme.grpc.service.serve_grpc\n",
+            "removes the file: write `{name: acme.grpc.service.serve_grpc, without: grpc}`, or remove",
+        ),
+        (
+            "      - {drop_statement: return server.name, in: acme.grpc.service}\n",
+            "removes the file: add `without: grpc` to the edit, or remove the edit.",
+        ),
+        ("      - acme.layers.fancy.polish\n", "removes the file: remove the edit."),
+        ("      - acme.orphan.forgotten\n", "The file is removed because no root reaches it"),
+        ("      - acme.servers.helper_of_fancy\n", "`helper_of_fancy` is defined in `acme.server`."),
+        ("      - acme.servers.Server.run\n", "`Server` is defined in `acme.server`."),
+    ],
+)
+def test_an_edit_that_has_nothing_to_edit_says_what_to_write(world: World, more: str, said: str) -> None:
+    world.change(*((_SET, f"{more}{_SET}") if "drop_statement" in more else (_DROPPED, f"{_DROPPED}{more}")))
+    done = world.run("plan")
+    assert codes(done.stderr) == ["R005"] and said in done.stderr, done.stderr
+
+
+def test_a_patch_of_a_removed_file_says_what_to_write(world: World) -> None:
+    patch = b"--- a/python/acme/grpc/service.py\n+++ b/python/acme/grpc/service.py\n@@ -1 +1 @@\n-a\n+b\n"
+    (world.home / "overlays/parser/odd.patch").write_bytes(patch)
+    done = world.run("plan")
+    assert codes(done.stderr) == ["R007"] and "add `without: grpc` to the edit" in done.stderr, done.stderr
+
+
 def test_the_wrong_repository_is_one_problem(world: World) -> None:
     commit_files(world.repository, {"setup.py": b"", "src/other/__init__.py": b""}, "refs/heads/other")
     for verb in ("dist", "rules"):

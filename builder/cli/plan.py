@@ -59,22 +59,22 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
 
 def _as_difference(difference: Changes, paths: bool, code: int) -> None:
     """The differences by batch or by path, what the surface gains and loses, and the totals."""
-    if not difference:
-        click.echo("No changes.")
-        return
     if paths:
         for sign, path, batch in difference.paths:
             click.echo(f"{sign} {path}  [{batch}]")
-    elif difference.paths:
+    elif difference.by_batch:
         click.echo(f"{'batch':<24}{'+':>7}{'-':>7}{'~':>7}")
         for batch, counts in sorted(difference.by_batch.items()):
             click.echo(f"{batch:<24}" + "".join(f"{counts[sign]:>7,}" for sign in SIGNS))
-    for sign, text in difference.surface if paths else difference.surface[:_MAX_LISTED]:
-        click.echo(f"{sign} {text}")
+    if not difference:
+        click.echo("No changes.")
+        return
+    for sign, text, why in difference.surface if paths else difference.surface[:_MAX_LISTED]:
+        click.echo(f"{sign} {text}" + (f"  [{why}]" if why else ""))
     more = len(difference.surface) - _MAX_LISTED
     if more > 0 and not paths:
         click.echo(f"  and {more:,} more of the surface (--paths lists all)")
-    totals, gains = difference.totals, Counter(sign for sign, _ in difference.surface)
+    totals, gains = difference.totals, Counter(sign for sign, *_ in difference.surface)
     click.echo(
         f"Plan: {plural(totals['+'], 'file')} to add, {totals['-']:,} to remove, {totals['~']:,} to change; "
         f"the surface gains {gains['+']:,} and loses {gains['-']:,}; {code:,} lines of code after."
@@ -119,7 +119,10 @@ def _as_json(figures: Figures, tree: str, pending: bool, paths: bool, difference
     if difference is not None:
         document["changes"] = {
             "by_batch": {batch: dict(counts) for batch, counts in sorted(difference.by_batch.items())},
-            "surface": [{"sign": sign, "what": what} for sign, what in difference.surface],
+            "surface": [
+                {"sign": sign, "what": what, **({"why": why} if why else {})}
+                for sign, what, why in difference.surface
+            ],
             "paths": [{"sign": sign, "path": path, "batch": batch} for sign, path, batch in difference.paths],
         }
     if paths:

@@ -163,13 +163,15 @@ class Previous:
 
     `tree`: path -> entry, as it was written. `batches`: path -> the batch that its ledger row names first,
     removed paths included. `surface`: (kind, group, name) of what users choose by name. `projects`: its
-    pyproject.toml files. `changed`: files of the folder that are not as they were written.
+    pyproject.toml files. `manifest_batches`: those of its manifest, also those that did nothing. `changed`:
+    files of the folder that are not as they were written.
     """
 
     tree: Mapping[str, Entry]
     batches: Mapping[str, str] = field(default_factory=dict)
     surface: frozenset[tuple[str, str, str]] = frozenset()
     projects: Snapshot = field(default_factory=lambda: Snapshot(Tree({}), {}))
+    manifest_batches: frozenset[str] = frozenset()
     changed: tuple[str, ...] = ()
 
 
@@ -184,6 +186,7 @@ def read_previous(out: Path) -> Previous | None:
         tree = {p.removeprefix(top): entry for p, entry in marker.files.items() if p.startswith(top)}
         rows = [json.loads(line) for line in (out / "ledger.jsonl").read_bytes().splitlines()]
         items = json.loads((out / "surface.json").read_bytes())["after"]
+        figures = json.loads((out / "build.json").read_bytes())["batches"]
         wanted = {p: tree[p] for p in tree if p.rpartition("/")[2] == "pyproject.toml"}
         contents = {entry.blob: (out / TREE / path).read_bytes() for path, entry in wanted.items()}
         now = condition(folder, marker)
@@ -192,6 +195,7 @@ def read_previous(out: Path) -> Previous | None:
             {row["path"]: row["batch"] for row in rows},
             frozenset((item["kind"], item["group"], item["name"]) for item in items),
             Snapshot(Tree(wanted), contents),
+            frozenset(one["id"] for one in figures),
             tuple(sorted({*now.foreign, *now.edited, *now.missing})),
         )
     except (OSError, ValueError, KeyError, TypeError):

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from builder.analysis.distributions import requirement_name
 from builder.analysis.projects import projects
 from builder.emit.ledger import Row
 from builder.emit.marker import Previous
+from builder.errors import Mark
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
 from builder.surface.model import Key
@@ -24,19 +26,21 @@ class Changes:
     """The differences, each with `+` for what the build adds, `-` for what it removes, `~` for what it
     changes.
 
-    `paths`: (sign, path, batch). `surface`: (sign, sentence), requirements included.
+    `paths`: (sign, path, batch). `surface`: (sign, sentence, cause of a loss), requirements included.
+    `new_batches`: those that the earlier build's manifest did not have.
     """
 
     paths: tuple[tuple[Sign, str, str], ...]
-    surface: tuple[tuple[Sign, str], ...]
+    surface: tuple[tuple[Sign, str, str], ...]
+    new_batches: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.paths or self.surface)
 
     @property
     def by_batch(self) -> Mapping[str, Counter[Sign]]:
-        """Batch -> how many of its paths are added, removed and changed."""
-        counts: dict[str, Counter[Sign]] = {}
+        """Batch -> how many of its paths are added, removed and changed; a new batch may have none."""
+        counts: dict[str, Counter[Sign]] = {batch: Counter() for batch in self.new_batches}
         for sign, _, batch in self.paths:
             counts.setdefault(batch, Counter())[sign] += 1
         return counts
@@ -50,9 +54,14 @@ class Changes:
 def changes(previous: Previous, cut: Cut, rows: tuple[Row, ...], manifest: Manifest) -> Changes:
     """Return the differences between an earlier build and this cut; `rows`: its ledger.
 
-    A path that comes back counts for the batch that had removed it.
+    A path that comes back counts for the batch that had removed it, one that changed for a batch that is new
+    and among its reasons.
     """
-    batches = {row.path: row.batch for row in rows}
+    new_batches = tuple(b.id for b in manifest.batches if b.id not in previous.manifest_batches)
+    batches: dict[str, str] = {}
+    for row in rows:
+        reasons = [reason.batch for reason in (row.reason, *row.also)]
+        batches[row.path] = next((batch for batch in reasons if batch in new_batches), row.batch)
     paths: list[tuple[Sign, str, str]] = []
     tree = cut.output.tree
     for path in sorted({*previous.tree, *tree}):
@@ -62,19 +71,38 @@ def changes(previous: Previous, cut: Cut, rows: tuple[Row, ...], manifest: Manif
         sign: Sign = "+" if old is None else "-" if new is None else "~"
         before, now = previous.batches.get(path, ""), batches.get(path, "")
         paths.append((sign, path, (before or now) if sign == "+" else (now or before)))
-    return Changes(tuple(paths), tuple(_surface(previous, cut, manifest)))
+    return Changes(tuple(paths), tuple(_surface(previous, cut, manifest)), new_batches)
 
 
-def _surface(previous: Previous, cut: Cut, manifest: Manifest) -> list[tuple[Sign, str]]:
+def _surface(previous: Previous, cut: Cut, manifest: Manifest) -> list[tuple[Sign, str, str]]:
     after = {(key.kind, key.group, key.name) for key in cut.surfaces.after}
-    lines: list[tuple[Sign, str]] = []
+    causes = {d.key: d.causes for d in cut.surfaces.differences if d.change == "lost"}
+    lines: list[tuple[Sign, str, str]] = []
     for kind, group, name in sorted(previous.surface ^ after):
         key = Key(kind, group, name)  # type: ignore[arg-type]
         text = f"{key} of {group}" if kind in ("flag", "route") else str(key)
-        lines.append(("+" if (kind, group, name) in after else "-", text))
+        gained = (kind, group, name) in after
+        why = "; ".join(_because(cause.batch, cause.text, cause.mark) for cause in causes.get(key, ()))
+        lines.append(("+", text, "") if gained else ("-", text, why or "upstream does not have it"))
     old, new = _requirements(previous.projects, manifest), _requirements(cut.output, manifest)
-    lines += [("+" if one in new else "-", f"requirement {one[1]} of {one[0]}") for one in sorted(old ^ new)]
+    for path, text in sorted(old ^ new):
+        what = f"requirement {text} of {path}"
+        gained = (path, text) in new
+        lines.append(("+", what, "") if gained else ("-", what, _unrequired(path, text, manifest)))
     return lines
+
+
+def _unrequired(path: str, text: str, manifest: Manifest) -> str:
+    """Return the edit that removes a requirement or the table that it is in, or adds another in its place."""
+    edits = [e for b in manifest.batches for e in b.toml if e.file == path and "dependencies" in e.key]
+    same = [e for e in edits if requirement_name(str(e.value)) == requirement_name(text)]
+    for edit in same or [e for e in edits if e.op == "remove" and e.value is None]:
+        return _because(edit.batch, f"{edit.op} {edit.key}", edit.mark)
+    return "nothing adds it"
+
+
+def _because(batch: str, text: str, mark: Mark | None) -> str:
+    return f"{batch}: {text}" + (f", {mark}" if mark else "")
 
 
 def _requirements(tree: Snapshot, manifest: Manifest) -> set[tuple[str, str]]:

@@ -104,7 +104,8 @@ def test_plan_is_the_difference_from_the_output(world: World) -> None:
             "+ .github/workflow.yml  [furniture]",
             "~ python/acme/extra.py  [parser]",
             "~ python/pyproject.toml  [grpc]",
-            "- requirement numpy>=1 of python/pyproject.toml",
+            "- requirement numpy>=1 of python/pyproject.toml  [grpc: add project.dependencies, "
+            f"{place('{file: python/pyproject.toml, add')}]",
             "+ requirement numpy>=2 of python/pyproject.toml",
         ],
     )
@@ -113,6 +114,22 @@ def test_plan_is_the_difference_from_the_output(world: World) -> None:
     assert [line.split() for line in short[:2]] == [["batch", "+", "-", "~"], ["furniture", "1", "0", "0"]]
     (world.home / "dist/tree/README.md").write_bytes(b"edited\n")
     assert "is not as it was written: tree/README.md" in world.run("plan").stdout
+
+
+def test_plan_has_a_row_for_each_new_batch_and_a_cause_for_each_loss(world: World) -> None:
+    world.good("dist")
+    world.change(
+        "  - id: parser\n",
+        "  - {id: nothing, why: an example}\n"
+        "  - {id: int8, why: an example, remove: [python/acme/layers/int8.py]}\n  - id: parser\n",
+    )
+    rows = [line.split() for line in world.run("plan").stdout.splitlines()]
+    assert ["nothing", "0", "0", "0"] in rows and ["int8", "0", "1", "1"] in rows
+    said = world.run("plan").stdout
+    rule = "int8: python/acme/layers/int8.py is removed, manifest.yaml:"
+    assert f"- entry 'int8' of acme.layers.quant.METHODS  [{rule}" in said, said
+    lost = json.loads(world.run("plan", "--format", "json").stdout)["changes"]["surface"]
+    assert all(one["sign"] == "+" or one["why"] for one in lost)
 
 
 # -- why

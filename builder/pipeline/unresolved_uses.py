@@ -44,12 +44,9 @@ def problems(
     causes: dict[object, tuple[Loss, list[Leftover]]] = {}
     for use in result.leftovers:
         loss = names.loss(use.gone)
-        base = loss.heir.bases[0].rpartition(".")[2] if loss.heir else ""
-        stated = loss.removal is not None and loss.removal.mark is not None
-        key = (loss.removal, base) if base else loss.removal.clause if stated else (use.gone, _first(use))  # type: ignore[union-attr]
-        causes.setdefault(key, (loss, []))[1].append(use)
+        causes.setdefault(_cause(use, loss), (loss, []))[1].append(use)
     sources = Sources(upstream, manifest.packages)
-    for loss, uses in causes.values():
+    for key, (loss, uses) in causes.items():
         seen = {_place(use, result.files.get(use.path) or laid[use.path], upstream): use for use in uses}
         if loss.heir and loss.removal:
             message, hint, heirs = _inherited(loss.removal, loss.heir, uses, names, manifest)
@@ -58,16 +55,22 @@ def problems(
         else:
             message, places = _used(loss.removal, uses), list(seen)
             # an edit quotes upstream, so there is none for a line that only the output has
-            edits = Counter(
-                filter(None, (_edit(use, where, sources) for (where, _), use in seen.items() if where.line))
-            )
-            hint = _remedy(loss.removal, manifest) + _written(edits, len(places))
+            edits = (_edit(use, where, sources) for (where, _), use in seen.items() if where.line)
+            hint = _remedy(loss.removal, manifest) + _written(Counter(filter(None, edits)), len(places))
         mark = loss.removal.mark if loss.removal else None
-        cause = message if mark else None
+        cause = str(key) if mark else None
         first, *more = (
             Problem("R008", message, mark, where, excerpt, hint, cause=cause) for where, excerpt in places
         )
         yield replace(first, also=tuple(more))
+
+
+def _cause(use: Leftover, loss: Loss) -> object:
+    """Return what the uses that are one problem have in common."""
+    if loss.heir is not None:
+        return loss.removal, loss.heir.bases[0].rpartition(".")[2]
+    removal = loss.removal
+    return removal.clause if removal is not None and removal.mark else (use.gone, _first(use))
 
 
 def _first(use: Leftover) -> str:
@@ -92,14 +95,19 @@ def _used(removal: Removal | None, uses: Sequence[Leftover]) -> str:
 def _inherited(
     removal: Removal, heir: Heir, uses: Sequence[Leftover], names: LostNames, manifest: Manifest
 ) -> tuple[str, str, list[Heir]]:
-    """Return the message about uses of classes that leave with a base, the hint, and the classes."""
+    """Return the message about uses of classes that leave with a base, the hint, and the classes.
+
+    `removal`: of the base; `heir`: the first of the classes.
+    """
     used = {found.name: found for use in uses if (found := names.loss(use.gone).heir)}
     base = heir.bases[0].rpartition(".")[2]
+    bases = dict.fromkeys(f"`{b.rpartition('.')[2]}`" for name in sorted(used) for b in used[name].bases)
     subject = _listed([f"`{name.rpartition('.')[2]}`" for name in sorted(used)], "classes")
     verbs = ("leave", "they inherit", "they are") if len(used) > 1 else ("leaves", "it inherits", "it is")
+    inherited = _listed(list(bases), "bases")
     by = f"which batch {removal.batch} removes" if removal.batch not in ("", BASE) else removal.clause
     message = (
-        f"{subject} {verbs[0]} because {verbs[1]} `{base}`, {by}, and {verbs[2]} used in {_named(uses)}."
+        f"{subject} {verbs[0]} because {verbs[1]} {inherited}, {by}, and {verbs[2]} used in {_named(uses)}."
     )
     hint = f"Drop the base: {_drops(used[name] for name in sorted(used))}."
     if removal.batch not in ("", BASE):

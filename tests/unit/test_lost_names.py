@@ -50,7 +50,7 @@ def test_a_removed_base_is_named_once_for_all_that_inherit_it_with_the_edits_tha
     problem, *others = problems(BATCH)
     assert not others and problem.code == "R008" and problem.hint is not None
     assert problem.message.startswith(
-        "`Table` and `Text` leave because they inherit `Mixin`, which batch notebook removes, "
+        "`Table` and `Text` leave because they inherit `Mixin` and `Shown`, which batch notebook removes, "
         "and they are used in "
     )
     assert problem.mark is not None and problem.mark.line == 16

@@ -73,7 +73,8 @@ def overlays_named(
         elif any(file.startswith(f"{path}/") for file in files):
             fault = "is a folder, not a regular file"
         else:
-            fault, hint = "does not exist", nearest(path, files)
+            fault = "does not exist"
+            hint = nearest(path, files, cutoff=0.85) or "write the file, or remove the statement"
         yield Problem("M008", f"The overlay `{path}` {fault}.", mark, hint=hint)
 
 
@@ -105,7 +106,7 @@ def contradictions(manifest: Manifest) -> Iterator[Problem]:
         other, name, place = first.setdefault(subject, (stated, that, mark))
         if other != stated and subject[-1]:
             message = f"{this} contradicts {name} {place.seen_from(mark.file)}."
-            yield Problem("M011", message, mark)
+            yield Problem("M011", message, mark, hint="delete one of the two")
 
 
 def _claims(manifest: Manifest) -> Iterator[tuple[tuple[str, ...], object, str, str, Mark]]:

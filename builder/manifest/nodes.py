@@ -286,7 +286,8 @@ class _Reader:
                 self._forbid("the merge key <<", event, "write the keys out")
             elif name in lines:
                 message = f"The key `{name}` is already given on line {lines[name]}."
-                self._findings.problems.append(Problem("M002", message, mark))
+                hint = "write all of it under one of the two, and delete the other"
+                self._findings.problems.append(Problem("M002", message, mark, hint=hint))
             elif name is not None:
                 lines[name] = mark.line
                 refused = False
@@ -300,6 +301,10 @@ class _Reader:
     def _forbid(self, what: str, event: Any, hint: str | None = None) -> None:
         problem = Problem("M003", f"The manifest uses {what}.", self._mark(event), hint=hint)
         self._findings.problems.append(problem)
+
+
+#: A key with the begin of a text without quotes, on one line.
+_TEXT = re.compile(r"\s*(?:- )*[\w.-]+: +[^\s'\"\[{|>&*]")
 
 
 def _syntax(error: Any, file: str, text: str) -> Problem:
@@ -317,6 +322,8 @@ def _syntax(error: Any, file: str, text: str) -> Problem:
     hint = None
     if "an alias" in context and lines[at.line].strip().startswith("*"):
         hint = "quote a name that starts with `*`"
+    elif "mapping values" in str(error.problem) and _TEXT.match(lines[at.line][: at.column]):
+        hint = "quote the text: it holds a colon and a space"
     elif "mapping values" in str(error.problem) or "block mapping" in context:
         hint = "indent this line and those above it as the other lines of their mapping"
     return Problem("M001", f"The file is not YAML: {error.problem}{context}.", mark, hint=hint)

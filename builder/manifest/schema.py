@@ -50,7 +50,7 @@ def validate(
     for error in validator.iter_errors(document.data):
         path = tuple(error.absolute_path)
         if not (node := document.nearest(path)).unknown:
-            problems += _problems(node, error, path, elsewhere or {})
+            problems += _problems(node, error, path, _place(path, document.data), elsewhere or {})
     return _distinct(problems)
 
 
@@ -62,15 +62,15 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
     return list(kept.values())
 
 
-def _problems(node: Node, error: Any, path: Path, elsewhere: Elsewhere) -> Iterator[Problem]:
+def _problems(node: Node, error: Any, path: Path, place: str, elsewhere: Elsewhere) -> Iterator[Problem]:
     """Yield the problems behind one error of the validator."""
     kind, instance, says = error.validator, error.instance, error.validator_value
-    subject = _place(path)[:1].upper() + _place(path)[1:]
+    subject = place[:1].upper() + place[1:]
     if kind == "additionalProperties" and isinstance(instance, dict):
         known = error.schema.get("properties", {})
         for key in instance:
             if key not in known:
-                yield _unknown_key(node, path, key, known, elsewhere)
+                yield _unknown_key(node, path, place, key, known, elsewhere)
     elif "propertyNames" in error.absolute_schema_path:
         # the validator names no path for a key: the instance is the key, below the mapping at `path`
         key, mark = shown(instance, 60), node.at(str(instance)).key_mark
@@ -102,7 +102,9 @@ def _problems(node: Node, error: Any, path: Path, elsewhere: Elsewhere) -> Itera
         yield Problem("M004", message, node.mark, hint=error.schema.get("description"))
 
 
-def _unknown_key(node: Node, path: Path, key: str, known: Mapping[str, Any], elsewhere: Elsewhere) -> Problem:
+def _unknown_key(
+    node: Node, path: Path, place: str, key: str, known: Mapping[str, Any], elsewhere: Elsewhere
+) -> Problem:
     mark = node.at(key).key_mark
     file = elsewhere.get(tuple(step for step in path if isinstance(step, str)), {}).get(key)
     if file is not None:
@@ -112,8 +114,8 @@ def _unknown_key(node: Node, path: Path, key: str, known: Mapping[str, Any], els
         or nearest(key, known)
         or (f"the keys here are {_either(sorted(known))}" if known else None)
     )
-    place = f" in {_place(path)}" if path else ""
-    return Problem("M005", f"The key `{shown(key, 60)}` is not known{place}.", mark, hint=hint)
+    within = f" in {place}" if path else ""
+    return Problem("M005", f"The key `{shown(key, 60)}` is not known{within}.", mark, hint=hint)
 
 
 def _complaint(kind: str, says: Any, instance: Any) -> str:
@@ -128,13 +130,18 @@ def _complaint(kind: str, says: Any, instance: Any) -> str:
     return f"does not satisfy {kind} {shown(says, 60)}"
 
 
-def _place(path: Path) -> str:
-    """Return a path such as `batches[3].remove[0]`, or the name of the whole document."""
+def _place(path: Path, document: Any) -> str:
+    """Return a path such as `batches[grpc].remove[0]`, or the name of the whole document.
+
+    An item is called by its id if it has one.
+    """
     if not path:
         return "the manifest"
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{shown(step, 60)}"
+        document = document[step]
+        name = document.get("id", step) if isinstance(document, dict) else step
+        text += f"[{shown(name, 60)}]" if isinstance(step, int) else f".{shown(step, 60)}"
     return f"`{text.removeprefix('.')}`"
 
 

@@ -18,7 +18,13 @@ from builder.pipeline.model_scope import Scoped
 from builder.pipeline.prune import Pruned
 from builder.pipeline.ranges import beyond, holds, matches_nothing, mistakes
 from builder.pipeline.run import Run
-from builder.pipeline.unused_statements import misplaced_names, unused_facts, unused_roots, with_spelling
+from builder.pipeline.unused_statements import (
+    misplaced_names,
+    unused_facts,
+    unused_roots,
+    with_models,
+    with_spelling,
+)
 
 _WILD = {"**": ".*", "*": "[^.]*"}
 
@@ -48,7 +54,8 @@ def expand(
     selection = pruned.selection
     matched = holds(asked, scoped.manifest, unused, selection.matches())
     mistaken = with_spelling(mistakes(unused, asked), manifest, run.upstream)
-    run.stop([*selection.problems, *mistaken, *beyond(asked, matched)])
+    models = with_models(selection.problems, asked, run.upstream)
+    run.stop([*models, *mistaken, *beyond(asked, matched)])
     return manifest, families, matched
 
 

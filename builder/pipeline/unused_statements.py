@@ -180,6 +180,21 @@ def with_homes(problems: Iterable[Problem], manifest: Manifest, upstream: Snapsh
     return [homed(problem) for problem in problems]
 
 
+def with_models(problems: Iterable[Problem], manifest: Manifest, upstream: Snapshot) -> list[Problem]:
+    """Add to the problem of each model that is named by its class the module that defines the class."""
+    models = {manifest.model_mark(model): model for model in manifest.roots.models}
+
+    def found(problem: Problem) -> Problem:
+        name = models.get(problem.mark) if problem.code == "R001" and problem.mark else None
+        homes = _homes(name, upstream, manifest.packages) if name and name[:1].isupper() else []
+        package = f"{manifest.roots.model_package}."
+        modules = [home.removeprefix(package) for home in homes if home.startswith(package)]
+        hint = f"models are named by their modules: write `{modules[0]}`" if modules else problem.hint
+        return replace(problem, hint=hint)
+
+    return [found(problem) for problem in problems]
+
+
 def _homes(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> list[str]:
     """Return the modules that define the last part of the name."""
     last = re.escape(name.rpartition(".")[2].encode())

@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import configparser
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from builder.errors import fail
-from builder.graph.names import path_of
+from builder.emit.members import wheel_members
+from builder.errors import BuildError, fail
+from builder.graph.names import folder_of, path_of
+from builder.manifest.model import Project
 from builder.source.fields import last_name
 from builder.source.parse import parse
 from builder.tree import Snapshot
@@ -22,23 +25,39 @@ from builder.upstream.commits import project_table
 #: Files that make a folder the folder of a project, the most telling first.
 _FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 
+#: Where pyproject.toml lists folders of packages.
+_PATHS = (
+    ("hatch", "build", "packages"),
+    ("hatch", "build", "targets", "wheel", "packages"),
+    ("hatch", "build", "targets", "wheel", "only-include"),
+    ("scikit-build", "wheel", "packages"),
+)
+
+#: Folders beside a project file that are seldom packages, for the most part those that setuptools leaves out.
+_NO_PACKAGE = re.compile(
+    r"(?:ci|bin|debian|docs?|documentation|news|changelog|(?:unit_?|integration_?)?tests?|examples?|scripts|tools"
+    r"|utils?|python|src|build|benchmarks?|exercises?|tasks|notebooks|samples?)(?:\..*)?"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PythonProject:
     """The project of a tree.
 
     `folder`: of its pyproject.toml or setup.py, empty for the top of the tree. `packages`: import name ->
-    folder in the tree. `entries`: the modules that console scripts and other entry points name. `backend`:
-    what builds its wheel. `repository`: where the project says that its code is, empty if it does not.
+    folder in the tree. `entries`: the modules that console scripts and other entry points name. `extras`: the
+    names of its optional dependencies. `backend`: what builds its wheel. `repository`: where the project says
+    that its code is, empty if it does not.
     """
 
     name: str
     folder: str
     packages: Mapping[str, str]
     entries: tuple[str, ...]
+    extras: tuple[str, ...]
     backend: str
     repository: str
-    static: bool  # pyproject.toml alone states everything but the version
+    static: bool  # pyproject.toml alone states everything but the version, as the builder reads it
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +109,10 @@ def find(snapshot: Snapshot, name: str = "") -> PythonProject:
         folder,
         packages,
         tuple(t for t in targets if any(path in snapshot for path in path_of(t, packages) or ())),
+        tuple(dict.fromkeys(_extras(settings))),
         str(_table(settings.toml, "build-system").get("build-backend") or "setup.py"),
         _repository(settings),
-        _static(settings, f"{prefix}setup.py" in snapshot),
+        _static(settings, f"{prefix}setup.py" in snapshot) and _packable(snapshot, Project(name, folder)),
     )
 
 
@@ -132,7 +152,7 @@ def _cfg(data: bytes) -> Mapping[str, Mapping[str, str]]:
 
 
 def _setup(data: bytes) -> Mapping[str, Any]:
-    """The arguments of setup() that are constants."""
+    """The arguments of setup() that are constants; `find_packages()` as pyproject.toml would state it."""
     try:
         tree = parse(data, "setup.py").tree
     except SyntaxError:
@@ -142,8 +162,16 @@ def _setup(data: bytes) -> Mapping[str, Any]:
         if isinstance(node, ast.Call) and last_name(node.func) == "setup":
             for keyword in node.keywords:
                 with suppress(ValueError, TypeError, SyntaxError):
-                    constants[keyword.arg or ""] = ast.literal_eval(keyword.value)
+                    constants[keyword.arg or ""] = _constant(keyword.value)
     return constants
+
+
+def _constant(node: ast.expr) -> Any:
+    if not isinstance(node, ast.Call) or not last_name(node.func).startswith("find"):
+        return ast.literal_eval(node)
+    given = dict(zip(("where", "exclude", "include"), node.args, strict=False))
+    given |= {keyword.arg or "": keyword.value for keyword in node.keywords}
+    return {"find": {key: ast.literal_eval(value) for key, value in given.items()}}
 
 
 def _name(settings: _Settings) -> str:
@@ -178,51 +206,137 @@ def _targets(settings: _Settings) -> Iterator[str]:
 def _packages(
     snapshot: Snapshot, prefix: str, settings: _Settings, name: str, targets: Iterable[str]
 ) -> dict[str, str]:
-    """Import name -> folder: those that the backend is told, that the project is called like, or that hold
-    an entry point; where there are none, every folder beside them with an `__init__.py`."""
-    where = _list(settings.tool("setuptools", "packages", "find", "where"))
-    modules = {path.rpartition("/")[0] for path in snapshot if path.endswith(".py")}
-    inits = {path.removesuffix("/__init__.py") for path in snapshot if path.endswith("/__init__.py")}
-    wanted = [*_listed(settings), re.sub(r"[-.]+", "_", name), *(t.partition(".")[0] for t in targets)]
-    wanted += [name.replace("-", ".")]
-    others: dict[str, str] = {}  # the packages directly in the first base that has any
-    for base in dict.fromkeys([*(str(base).strip("./") for base in where), "src", ""]):
-        above = prefix + (f"{base}/" if base else "")
-        below = {folder[len(above) :]: folder for folder in sorted(inits) if folder.startswith(above)}
-        tops = {name: folder for name, folder in below.items() if name.isidentifier()}
-        spelt = {canonicalize_name(top): top for top in tops}
-        packages: dict[str, str] = {}
-        for package in wanted:
-            folder = above + package.replace(".", "/")
-            if top := spelt.get(canonicalize_name(package.partition(".")[0])):
-                packages.setdefault(top, tops[top])
-            elif folder in modules and _is_name(package):  # without an __init__.py
-                packages.setdefault(package, folder)
-        if packages:
-            return packages
-        others = others or tops
-    return others
+    """Import name -> folder: what the build backend is told; else what the project is called like, or what
+    holds an entry point; else every folder with an `__init__.py` that is called like a package."""
+    python = sorted({path.rpartition("/")[0] for path in snapshot if path.endswith(".py")})
+    packages: dict[str, str] = {}
+    for package, folder in sorted(_mapped(settings)):
+        if any(f"{one}/".startswith(f"{prefix}{folder}/") for one in python):
+            packages[package] = prefix + folder
+    for base, pattern, excluded in _told(settings):
+        tops = _tops(python, _above(prefix, base))
+        packages |= {
+            top: folder
+            for top, folder in tops.items()
+            if _matches(top, pattern)
+            and not any(fnmatchcase(top, one) for one in excluded)
+            and (pattern != "*" or _unasked(snapshot, top, folder, base))
+            and folder_of(top, packages) is None
+        }
+    if packages:
+        return packages
+    bases = [_tops(python, _above(prefix, base)) for base in ("src", "")]
+    for tops in bases:
+        called = [top for top in tops if canonicalize_name(top) == canonicalize_name(name)]
+        called += [top for top in tops if any(_matches(top, target) for target in targets)]
+        if called:
+            return {top: tops[top] for top in called}
+    for tops in bases:
+        if others := {top: folder for top, folder in tops.items() if _unasked(snapshot, top, folder)}:
+            return others
+    return {}
+
+
+def _above(prefix: str, base: str) -> str:
+    base = base.removeprefix(".").strip("/")
+    return prefix + (f"{base}/" if base else "")
+
+
+def _tops(python: Iterable[str], above: str) -> dict[str, str]:
+    """Import name -> folder of the outermost packages below a folder. `python`: the folders with modules,
+    sorted. A folder that holds none is a namespace, and no package."""
+    tops: dict[str, str] = {}
+    for folder in python:
+        package = folder.removeprefix(above).replace("/", ".")
+        nested = any(package.startswith(f"{top}.") for top in tops)
+        if folder.startswith(above) and not nested and _is_name(package):
+            tops[package] = folder
+    return tops
+
+
+def _matches(package: str, pattern: str) -> bool:
+    """Return whether a pattern, or the name of a package inside or around, stands for a package."""
+    inside = f"{pattern}.".startswith(f"{package}.") or f"{package}.".startswith(f"{pattern}.")
+    return inside or fnmatchcase(package, pattern)
+
+
+def _unasked(snapshot: Snapshot, package: str, folder: str, base: str = "") -> bool:
+    """Return whether a folder is a package though no setting names it: beside a project file, folders of
+    tests, documents and tools are none."""
+    regular = "." in package or f"{folder}/__init__.py" in snapshot
+    return bool(base.strip("./")) or (regular and not _NO_PACKAGE.fullmatch(package))
 
 
 def _is_name(text: str) -> bool:
     return all(part.isidentifier() for part in text.split("."))
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _lines(value: Any) -> list[str]:
+    """A list of a project file: as such, or as setup.cfg writes one."""
+    texts = (
+        re.split(r"[,\n]", value)
+        if isinstance(value, str)
+        else value
+        if isinstance(value, list | tuple)
+        else ()
+    )
+    return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
 
 
-def _listed(settings: _Settings) -> Iterator[str]:
-    """The names of packages that the settings of a build backend list."""
-    for name in (*_list(settings.tool("setuptools", "packages")), *_list(settings.setup.get("packages"))):
-        yield str(name).partition(".")[0]
-    for path in settings.tool("hatch", "build", "targets", "wheel", "packages") or ():
-        yield str(path).rstrip("/").rpartition("/")[2]
+def _setuptools(settings: _Settings) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    """What each file tells setuptools: the packages, or `{find: ...}`, and `package-dir`."""
+    yield settings.tool("setuptools", "packages"), _table(settings.tool("setuptools") or {}, "package-dir")
+    options = settings.cfg.get("options", {})
+    packages: Any = options.get("packages")
+    if str(packages).startswith("find"):
+        packages = {"find": settings.cfg.get("options.packages.find", {})}
+    folders = (line.partition("=") for line in _lines(options.get("package_dir")))
+    yield packages, {package.strip(): folder.strip() for package, _, folder in folders}
+    yield settings.setup.get("packages"), _table(settings.setup, "package_dir")
+
+
+def _mapped(settings: _Settings) -> Iterator[tuple[str, str]]:
+    """The packages to which `package-dir` gives a folder of their own."""
+    for _, folders in _setuptools(settings):
+        for package, folder in folders.items():
+            if package and _is_name(package):
+                yield package, str(folder).removeprefix("./").strip("/")
+
+
+def _told(settings: _Settings) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """What build backends are told of packages: a folder, a pattern of names in it, and exceptions."""
+    stated = list(_setuptools(settings))
+    for packages, folders in stated:
+        base = str(folders.get("", ""))
+        if isinstance(packages, Mapping):
+            find = _table(packages, "find")
+            for where in _lines(find.get("where")) or [base]:
+                for pattern in _lines(find.get("include")) or "*":
+                    yield where, pattern, _lines(find.get("exclude"))
+        yield from ((base, package, ()) for package in _lines(packages))
+        if packages is None and base:
+            yield base, "*", ()
+    backend = str(_table(settings.toml, "build-system").get("build-backend", "setuptools"))
+    if backend.startswith("setuptools") and not any(packages or folders for packages, folders in stated):
+        yield "src", "*", ()  # what setuptools finds by itself
+    for keys in _PATHS:
+        for path in _lines(settings.tool(*keys)):
+            base, _, package = path.removeprefix("./").strip("/").rpartition("/")
+            yield base, package, ()
     for table in settings.tool("poetry", "packages") or ():
         if isinstance(table, Mapping):
-            yield str(table.get("include", "")).partition("/")[0]
-    if isinstance(module := settings.tool("flit", "module", "name"), str):
-        yield module
+            package = str(table.get("include", "")).partition("*")[0].strip("/").replace("/", ".")
+            yield str(table.get("from", "")), package, ()
+    for table, key in (("module", "name"), ("metadata", "module")):
+        if isinstance(module := settings.tool("flit", table, key), str):
+            yield from ((base, module, ()) for base in ("src", ""))
+
+
+def _extras(settings: _Settings) -> Iterator[str]:
+    yield from _table(settings.project, "optional-dependencies")
+    yield from _table(settings.tool("poetry") or {}, "extras")
+    yield from settings.cfg.get("options.extras_require", {})
+    yield from _table(settings.setup, "extras_require")
 
 
 def _repository(settings: _Settings) -> str:
@@ -254,3 +368,12 @@ def _static(settings: _Settings, has_setup: bool) -> bool:
         and not has_setup
         and not options
     )
+
+
+def _packable(snapshot: Snapshot, project: Project) -> bool:
+    """Return whether the builder itself can choose the files of the wheel."""
+    try:
+        wheel_members(snapshot, project)
+    except BuildError:
+        return False
+    return True

@@ -100,13 +100,124 @@ def tree(files: dict[str, str]) -> Snapshot:
             (),
         ),
         (
+            {
+                "pyproject.toml": '[project]\nname = "kernel"\n[tool.setuptools.package-dir]\n"" = "."\n'
+                'kernel = "kernel/api"\n"kernel.src" = "kernel/src"\n',
+                "kernel/api/__init__.py": "",
+                "kernel/src/deep/x.py": "",
+            },
+            "kernel",
+            {"kernel": "kernel/api", "kernel.src": "kernel/src"},
+            (),
+        ),
+        (
+            {
+                "setup.py": "import setuptools as s\ns.setup(name='a', package_dir={'': 'lib'}, "
+                "packages=s.find_namespace_packages('lib', include=['org.*', 'two'], exclude=['org.c*']))\n",
+                "lib/org/a/__init__.py": "",
+                "lib/org/b/sub/x.py": "",
+                "lib/org/c/x.py": "",
+                "lib/two/x.py": "",
+                "lib/three/__init__.py": "",
+            },
+            "a",
+            {"org.a": "lib/org/a", "org.b.sub": "lib/org/b/sub", "two": "lib/two"},
+            (),
+        ),
+        (
+            {
+                "setup.cfg": "[metadata]\nname = a\n[options]\npackages = find:\npackage_dir =\n  = py\n"
+                "[options.packages.find]\nwhere = py\nexclude = *_test\n",
+                "py/one/__init__.py": "",
+                "py/two/__init__.py": "",
+                "py/two_test/__init__.py": "",
+            },
+            "a",
+            {"one": "py/one", "two": "py/two"},
+            (),
+        ),
+        (
+            {
+                "setup.py": "setup(name='one', packages=find_packages())\n",
+                "one/__init__.py": "",
+                "two/__init__.py": "",
+                "tests/__init__.py": "",
+                "docs/conf.py": "",
+            },
+            "one",
+            {"one": "one", "two": "two"},
+            (),
+        ),
+        (
+            {
+                "pyproject.toml": '[build-system]\nbuild-backend = "hatchling.build"\n[project]\nname = "a"\n'
+                '[tool.hatch.build.targets.wheel]\npackages = ["src/one", "lib/two"]\n',
+                "src/one/__init__.py": "",
+                "lib/two/__init__.py": "",
+                "src/a/__init__.py": "",
+            },
+            "a",
+            {"one": "src/one", "two": "lib/two"},
+            (),
+        ),
+        (
+            {
+                "pyproject.toml": '[tool.poetry]\nname = "a"\n'
+                'packages = [{include = "one", from = "lib"}, {include = "org/two/**/*.py"}]\n',
+                "lib/one/__init__.py": "",
+                "org/two/__init__.py": "",
+                "a/__init__.py": "",
+            },
+            "a",
+            {"one": "lib/one", "org.two": "org/two"},
+            (),
+        ),
+        (
+            {
+                "pyproject.toml": '[build-system]\nbuild-backend = "flit_core.buildapi"\n'
+                '[tool.flit.metadata]\nmodule = "verse"\n',
+                "src/verse/__init__.py": "",
+                "src/other/__init__.py": "",
+            },
+            "verse",
+            {"verse": "src/verse"},
+            (),
+        ),
+        (
+            {
+                "pyproject.toml": '[project]\nname = "a"\n',
+                "src/one/__init__.py": "",
+                "src/two/__init__.py": "",
+                "tools/__init__.py": "",
+            },
+            "a",
+            {"one": "src/one", "two": "src/two"},
+            (),
+        ),
+        (
             {"setup.py": "setup(name=NAME)\n", "one/__init__.py": "", "two/__init__.py": ""},
             "one",
             {"one": "one", "two": "two"},
             (),
         ),
     ],
-    ids=["src", "setup.py", "setup.cfg", "poetry", "namespace", "below the top", "nothing stated"],
+    ids=[
+        "src",
+        "setup.py",
+        "setup.cfg",
+        "poetry",
+        "namespace",
+        "below the top",
+        "package-dir",
+        "find_namespace",
+        "find in setup.cfg",
+        "find_packages",
+        "hatch",
+        "poetry from",
+        "flit",
+        "several in src",
+        "nothing stated",
+    ],
 )
 def test_name_packages_and_entry_points_are_read_from_what_the_build_backend_is_told(
     files: dict[str, str], name: str, packages: dict[str, str], entries: tuple[str, ...]
@@ -131,6 +242,14 @@ def test_a_project_file_that_is_odd_is_no_reason_to_fail(text: str) -> None:
     files = {"setup.py": "setup(", "setup.cfg": "x\n[metadata", "pyproject.toml": text, "pkg/__init__.py": ""}
     with_name = {**files, "setup.py": "setup()\n"}
     assert project.find(tree(with_name), "pkg").packages == {"pkg": "pkg"}
+
+
+def test_a_wheel_that_the_builder_cannot_make_is_left_to_the_build_backend() -> None:
+    stated = '[build-system]\nbuild-backend = "setuptools.build_meta"\n[project]\nname = "pkg"\n'
+    stated += '[tool.setuptools]\npackages = ["pkg"]\n'
+    assert project.find(tree({"pyproject.toml": stated, "pkg/__init__.py": ""})).static
+    stated += 'package-dir = {pkg = "source"}\n'
+    assert not project.find(tree({"pyproject.toml": stated, "source/__init__.py": ""})).static
 
 
 def test_the_address_of_the_source_is_preferred_to_the_homepage() -> None:

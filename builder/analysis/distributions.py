@@ -10,6 +10,7 @@ from builder import adapter
 #: Imported module (the longest prefix wins) -> distributions that may provide it.
 _PROVIDED: dict[str, tuple[str, ...]] = {
     "PIL": ("pillow",),
+    "absl": ("absl-py",),
     "attr": ("attrs",),
     "bs4": ("beautifulsoup4",),
     "cuda": ("cuda-python",),

@@ -55,21 +55,22 @@ def command(
     if origin.repository == NO_REPOSITORY and described.repository:
         origin = replace(origin, repository=described.repository)
     tree = world(files, described.packages)
-    seen = survey(tree, described.packages)
+    seen = survey(tree, described.packages, described.entries, described.extras)
     first = manifest_text(described, seen, files, origin)
     beside = out.resolve().parent
     # what lies beside the manifest is part of it: a fault there stops before anything is written
     manifest = parse(first.encode(), out.name, *_parts(beside))
     text = manifest_text(described, seen, files, origin, unimported(tree, manifest))
     _write(out, text)
-    output.note(f"manifest {out}: {len(described.packages)} packages, {len(files):,} files, all kept")
+    names = " and ".join(described.packages)
+    output.note(f"manifest {out}: {names}, {len(files):,} files, all kept")
     request = options.Request(load(out), (), origin.pin, mirror, cache, offline, python, beside)
     same = None if no_build else _build(request)
     if form == "json":
         packages = dict(described.packages)
         output.data({"manifest": str(out), "packages": packages, "tree": upstream.tree.id, "same": same})
         return
-    for line in _next_steps(out, mirror):
+    for line in _next_steps(out, mirror, bool(seen.dynamic)):
         output.note(line)
 
 
@@ -116,19 +117,20 @@ def _build(request: options.Request) -> bool:
     return same
 
 
-def _next_steps(out: Path, mirror: Path | None) -> list[str]:
-    """What to do next, as a person types it."""
+def _next_steps(out: Path, mirror: Path | None, dynamic: bool) -> list[str]:
+    """What to do next, as a person types it. `dynamic`: the manifest lists imports by value."""
     more = "" if out == Path("manifest.yaml") else f" --manifest {shlex.quote(str(out))}"
     more += f" --mirror {shlex.quote(str(mirror))}" if mirror is not None else ""
+    first = "say what each import under `dynamic` loads, and " if dynamic else ""
     return [
         "",
         "Next:",
         f"  1. python -m builder dist{more}",
         "     builds it: dist/tree, and a report of everything in dist/report.html",
-        f"  2. Add a batch to {out}, such as one that removes the tests; then",
+        f"  2. Add a batch to {out}, such as one that removes the tests or a feature; then",
         f"     python -m builder plan{more}",
         "     shows what leaves, and names each use of it that is left",
-        f"  3. In {out}, say what each import under `dynamic` loads, and take the package out of `keep`:",
+        f"  3. In {out}, {first}take the package out of `keep`:",
         "     then only what the roots reach stays, and",
         f"     python -m builder why{more} NAME",
         "     says why something stays",

@@ -12,7 +12,7 @@ import click
 
 from builder.cli import options, output, stages
 from builder.emit import write
-from builder.emit.figures import CODE, EXTENSIONS, verdict_counts
+from builder.emit.figures import CODE, extensions, verdict_counts
 from builder.emit.marker import Previous, read_previous
 from builder.errors import CHANGES_PENDING
 from builder.pipeline import build, lockfile, request_key
@@ -100,7 +100,7 @@ def _as_table(figures: Figures, paths: bool) -> None:
             )
     counts = verdict_counts(figures.rows)
     click.echo("  ".join(f"{name} {number:,}" for name, number in counts.items()))
-    for name in (*EXTENSIONS, CODE):
+    for name in (*extensions(figures.lines), CODE):
         side = figures.lines[name]
         click.echo(f"{name:<6}{side['before']:>10,} -> {side['after']:>10,}")
     if paths:

@@ -65,6 +65,12 @@ def before_after(before: Mapping[str, int], after: Mapping[str, int]) -> dict[st
     return {name: {"before": left[name], "after": right[name]} for name in left}
 
 
+def extensions(lines: Mapping[str, Mapping[str, int]]) -> tuple[str, ...]:
+    """The extensions that figures show: all of `EXTENSIONS`, or `py` alone where there is no other."""
+    native = any(lines[name]["before"] or lines[name]["after"] for name in EXTENSIONS[1:])
+    return EXTENSIONS if native else EXTENSIONS[:1]
+
+
 @dataclass(frozen=True, slots=True)
 class BatchFigures:
     """What one batch did. An edited file counts for the batch that its ledger row names first."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from builder.emit.figures import CODE, EXTENSIONS, TEXT, BatchFigures, batch_figures, verdict_counts
+from builder.emit.figures import CODE, TEXT, BatchFigures, batch_figures, extensions, verdict_counts
 from builder.emit.ledger import Row
 
 _TOP = 8
@@ -26,13 +26,14 @@ def removed_md(
     every = batch_figures(rows, list(whys))
     figures = [f for f in every if any(f.files.values()) or f.id in lost]
     counts = verdict_counts(rows)
-    code = lines[CODE]
+    code, kinds = lines[CODE], extensions(lines)
+    shown = (*kinds, CODE, TEXT) if len(kinds) > 1 else (*kinds, TEXT)  # one kind needs no sum
     share = f" ({100 * code['after'] / code['before']:.1f}% stay)" if code["before"] else ""
     parts = [
         f"# What {title} leaves out\n",
         f"Of upstream's {_n(counts['kept'] + counts['edited'] + counts['removed'])} files, "
         f"{_n(counts['removed'])} are removed and {_n(counts['edited'])} edited; "
-        f"{_n(counts['added'])} are added. Lines of {', '.join(EXTENSIONS)}: "
+        f"{_n(counts['added'])} are added. Lines of {', '.join(kinds)}: "
         f"{_n(code['before'])} before, {_n(code['after'])} after{share}.\n",
         "A line is a newline, plus a last line without one. An edited file counts for the batch that its "
         "ledger row names first.\n",
@@ -43,7 +44,8 @@ def removed_md(
                     {CODE: "these seven", TEXT: "all text files"}.get(name, name),
                     *map(_n, (side["before"], side["after"], side["before"] - side["after"])),
                 )
-                for name, side in lines.items()
+                for name in shown
+                for side in [lines[name]]
             ],
         ),
         _table(

@@ -284,9 +284,10 @@ def summary(output: Output, measured: Figures, out: object) -> list[str]:
     counts = figures.verdict_counts(measured.rows)
     wheels = [name for name in output.files if name.endswith(".whl")]
     share = 100 * code["after"] / code["before"] if code["before"] else 0
+    kinds = " ".join(figures.extensions(measured.lines))
     return [
         f"tree    {output.tree.tree.id}  {len(output.tree):,} files "
         f"({counts['removed']:,} removed, {counts['edited']:,} edited, {counts['added']:,} added)",
-        f"lines   {code['before']:,} -> {code['after']:,} ({share:.1f}%) of {' '.join(figures.EXTENSIONS)}",
+        f"lines   {code['before']:,} -> {code['after']:,} ({share:.1f}%) of {kinds}",
         *(f"wheel   {out}/{name}  {len(output.files[name]):,} bytes" for name in wheels),
     ]

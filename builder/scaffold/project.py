@@ -34,7 +34,7 @@ _PATHS = (
 )
 
 #: Folders beside a project file that are seldom packages, for the most part those that setuptools leaves out.
-_NO_PACKAGE = re.compile(
+NO_PACKAGE = re.compile(
     r"(?:ci|bin|debian|docs?|documentation|news|changelog|(?:unit_?|integration_?)?tests?|examples?|scripts|tools"
     r"|utils?|python|src|build|benchmarks?|exercises?|tasks|notebooks|samples?)(?:\..*)?"
 )
@@ -264,7 +264,7 @@ def _unasked(snapshot: Snapshot, package: str, folder: str, base: str = "") -> b
     """Return whether a folder is a package though no setting names it: beside a project file, folders of
     tests, documents and tools are none."""
     regular = "." in package or f"{folder}/__init__.py" in snapshot
-    return bool(base.strip("./")) or (regular and not _NO_PACKAGE.fullmatch(package))
+    return bool(base.strip("./")) or (regular and not NO_PACKAGE.fullmatch(package))
 
 
 def _is_name(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a manifest could decide about a tree: the questions that its conditions ask, its registries, and the
+"""What a manifest could decide about a tree: what its conditions ask, a feature, its registries, and the
 imports that no statement shows."""
 
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -15,6 +15,8 @@ from builder.gates import dependencies
 from builder.graph.modules import Summary, python_paths
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
+from builder.scaffold.project import NO_PACKAGE
+from builder.select.families import words_of
 from builder.source.fields import dotted_name, last_name
 from builder.source.parse import parse
 from builder.surface.extract import surface
@@ -22,9 +24,15 @@ from builder.surface.extract import surface
 #: So many conditions must ask the same, and a registry must have so many entries, to be worth a decision.
 MIN_CONDITIONS, MIN_ENTRIES = 2, 4
 MAX_LISTED = 12
+#: A feature of more files, or that more conditions ask for, is no first decision.
+MAX_FILES, MAX_CONDITIONS = 12, 5
 
 #: A function that is asked before something is done.
 _QUESTION = re.compile(r"_*(?:is|has|have|use|uses|on|supports?|enable[ds]?|should|can)_\w+")
+#: A function that is asked whether the program can have or use something.
+_OPTIONAL = re.compile(
+    r"_*(?:is|has|use)_(?!available|installed|supported)([a-z0-9]+)(?:_(?:available|installed|supported))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +48,24 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Survey:
     """`questions`: the most frequent first. `registries`: qualified name and number of entries, the longest
-    first. `dynamic`: each module that imports by value, with its calls. `parser`: the module of the packages
-    with the most flags, empty if there are none."""
+    first. `dynamic`: each module that imports by value, with its calls. `feature`: the word of a feature with
+    few files. `parser`: the module of the packages with the most flags. Either is empty if there is none."""
 
     questions: tuple[Question, ...]
     registries: tuple[tuple[str, int], ...]
     dynamic: tuple[tuple[str, str], ...]
+    feature: str
     parser: str
     flags: int
 
 
-def survey(tree: IndexedTree, packages: Mapping[str, str]) -> Survey:
-    """What the Python of a tree offers to decide. A file that does not parse has nothing to say."""
+def survey(
+    tree: IndexedTree, packages: Mapping[str, str], entries: Container[str] = (), extras: Iterable[str] = ()
+) -> Survey:
+    """What the Python of a tree offers to decide. A file that does not parse has nothing to say.
+
+    `entries`: the modules that entry points name. `extras`: the names of optional dependencies.
+    """
     snapshot, known, index = tree.snapshot, tree.summaries, tree.index
     counts: Counter[tuple[str, str]] = Counter()
     for path in python_paths(snapshot):
@@ -61,19 +75,22 @@ def survey(tree: IndexedTree, packages: Mapping[str, str]) -> Survey:
     ranked = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     questions = [Question(kind, name, n) for (kind, name), n in ranked if n >= MIN_CONDITIONS]
     items = surface(snapshot, packages)
-    entries = Counter(
+    sizes = Counter(
         key.group
         for key, item in items.items()
         if key.kind == "registry" and "member" not in item.details and index.internal(key.group)
     )
-    long = [row for row in entries.items() if row[1] >= MIN_ENTRIES]
+    long = [row for row in sizes.items() if row[1] >= MIN_ENTRIES]
     registries = sorted(long, key=lambda row: (-row[1], row[0]))
-    flags = Counter(k.group for k in items if k.kind == "flag" and index.internal(k.group))
+    programs = {module for module, one in index.modules.items() if one.program and module not in entries}
+    parsers = (k.group for k in items if k.kind == "flag" and index.internal(k.group))
+    flags = Counter(module for module in parsers if module not in programs)
     parser = min(flags, key=lambda name: (-flags[name], name), default="")
     return Survey(
         tuple(questions[:MAX_LISTED]),
         tuple(registries[:MAX_LISTED]),
         tuple(_dynamic(index)),
+        _feature(counts, extras, snapshot, packages),
         parser,
         flags[parser],
     )
@@ -96,6 +113,34 @@ def _dynamic(index: Index) -> Iterator[tuple[str, str]]:
         if calls:
             lines = ", ".join(str(c.line) for c in calls)
             yield module, f"{calls[0].call}() in line{'s' if len(calls) > 1 else ''} {lines}"
+
+
+def _feature(
+    counts: Mapping[tuple[str, str], int],
+    extras: Iterable[str],
+    paths: Iterable[str],
+    packages: Mapping[str, str],
+) -> str:
+    """The word of an optional feature, the one that is asked for least: it names an extra or what a function
+    asks for, and a module or folder of the packages. Empty if there is none."""
+    folders = tuple(f"{folder}/" for folder in packages.values())
+    inside = [path.removesuffix(".py").split("/") for path in paths if path.startswith(folders)]
+    called = {name for parts in inside for name in parts}.difference(*(f.split("/") for f in folders))
+    asked = Counter({extra.lower(): 0 for extra in extras})
+    for (kind, name), number in counts.items():
+        match = _OPTIONAL.fullmatch(name.rpartition(".")[2])
+        if match and kind == "predicate" and not name.startswith("*."):
+            asked[match[1]] += number
+    rows = [
+        (number, files, word)
+        for word, number in asked.items()
+        if word in called
+        and words_of(word) == (word,)
+        and not NO_PACKAGE.fullmatch(word)
+        and number <= MAX_CONDITIONS
+        and (files := sum(any(word in words_of(name) for name in parts) for parts in inside)) <= MAX_FILES
+    ]
+    return min(rows, default=(0, 0, ""))[2]
 
 
 class _Conditions(ast.NodeVisitor):

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from builder.graph.names import packages_around
 from builder.scaffold.project import PythonProject
 from builder.scaffold.survey import Survey
-from builder.select.families import words_of
 
 #: Texts that YAML takes for themselves, and that no reader takes for a number.
 _PLAIN = re.compile(r"[A-Za-z_/.][\w./@+-]*(?: [\w./@+-]+)*")
@@ -79,8 +79,11 @@ def _lines(
         yield "  # These put names together. Say what each loads (`user_code`: nothing of the packages):"
         yield "  # as long as one may load any module, none leaves for want of an import."
         yield "  dynamic:"
+        outer = [
+            name for name in project.packages if not set(packages_around(name)) & project.packages.keys()
+        ]
         for module, how in seen.dynamic:
-            for name in project.packages:
+            for name in outer:
                 yield f"    - {{from: {module}, to: {name}.*, why: {quoted(how + ', not looked into yet')}}}"
     yield ""
     yield "keep:"
@@ -96,20 +99,22 @@ def _lines(
     yield from (f"  - {quoted(folder + '/**')}" for folder in project.packages.values())
     yield ""
     if seen.questions:
-        yield "# What is true on the target: conditions that ask it are folded. These are asked most."
+        yield "# What is true on the target: conditions that ask it are folded. These are asked most; state"
+        yield "# those that have one answer there."
         yield "# facts:"
         for kind, title in (("predicate", "predicates"), ("value", "values")):
             rows = [question for question in seen.questions if question.kind == kind]
             if rows:
                 yield f"#   {title}:"
-            for row in rows:
-                answer = "false" if kind == "predicate" else "..."
-                yield f"#     {quoted(row.name)}: {answer}  # {row.conditions} conditions"
+            yield from (f"#     {quoted(row.name)}: ...  # {row.conditions} conditions" for row in rows)
         yield ""
-    yield "# A batch is one decision with its reason; `--without ID` switches it off. For example:"
+    example = list(_example(outside, seen.feature))
+    such = " For example, in place of `[]`:" if example else ""
+    yield f"# A batch is one decision with its reason; `--without ID` switches it off.{such}"
     yield "batches: []"
-    yield from _example(outside, seen)
+    yield from example
     if seen.registries:
+        yield ""
         yield "# Registries, whose entries leave with what they name:"
         yield from (f"#   {name}: {count} entries" for name, count in seen.registries)
     yield ""
@@ -121,19 +126,17 @@ def _lines(
         yield from (f"    - {{name: {quoted(name)}, why: upstream requires it}}" for name in unimported)
 
 
-def _example(outside: Iterable[str], seen: Survey) -> Iterator[str]:
-    """A batch that the tree suggests, in comments: its tests, or the word of what is asked most."""
+def _example(outside: Iterable[str], feature: str) -> Iterator[str]:
+    """The batches that the tree suggests, in comments: without its tests, and without a feature."""
     tests = [place for place in outside if place.startswith("test") and place.endswith("/")]
-    words = [words_of(q.name.rpartition(".")[2])[1:] for q in seen.questions if q.kind == "predicate"]
-    word = next((one[0] for one in reversed(words) if len(one) == 1), None)
     if tests:
         yield "#  - id: no-tests"
         yield "#    why: The tests of upstream run from its own tree."
         yield f"#    remove: [{quoted(_pattern(tests[0]))}]"
-    if word:
-        yield f"#  - id: no-{word}"
-        yield f"#    why: The distribution has no {word}."
-        yield f"#    words: [{word}]  # whatever is named so: files, definitions, flags, variables, values"
+    if feature:
+        yield f"#  - id: no-{feature}"
+        yield f"#    why: The distribution has no {feature}."
+        yield f"#    words: [{quoted(feature)}]  # whatever is named so: files, definitions, flags, values"
 
 
 def _pattern(place: str) -> str:

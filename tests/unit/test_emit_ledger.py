@@ -189,6 +189,13 @@ def test_the_page_of_what_is_removed_is_computed() -> None:
     assert "## empty" not in page and "## base" not in page
 
 
+def test_a_project_without_native_code_has_figures_of_python_alone() -> None:
+    lines = figures.line_counts(snapshot({"a.py": b"1\n2\n", "b.md": b"3\n"}))
+    page = removed_md("sample", sample(), {}, figures.before_after(lines, lines)).decode()
+    assert "Lines of py: 2 before, 2 after" in page and "cuh" not in page
+    assert "| py | 2 | 2 | 0 |\n| all text files | 3 | 3 | 0 |" in page
+
+
 def test_the_page_of_what_is_removed_names_the_flags_that_a_batch_takes_though_it_removes_no_file() -> None:
     lines = figures.before_after(figures.line_counts(UPSTREAM), figures.line_counts(OUTPUT))
     lost = {

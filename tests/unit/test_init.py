@@ -316,6 +316,56 @@ def test_the_survey_finds_registries_imports_by_value_and_the_main_parser() -> N
     assert (seen.parser, seen.flags) == ("pkg.args", 2)
 
 
+def test_a_module_that_runs_as_a_program_has_the_flags_of_a_tool_unless_an_entry_point_names_it() -> None:
+    flags = 'import argparse\n\np = argparse.ArgumentParser()\np.add_argument("--a")\n'
+    program = "\n\nif __name__ == '__main__':\n    print(p)\n"
+    files = {"pkg/__init__.py": "", "pkg/demo.py": flags + program}
+    seen = [survey(world_of(tree(files), PACKAGES), PACKAGES, entries) for entries in ([], ["pkg.demo"])]
+    assert [one.parser for one in seen] == ["", "pkg.demo"]
+
+
+@pytest.mark.parametrize(
+    ("files", "extras", "feature"),
+    [
+        (
+            {"pkg/jupyter.py": "", "pkg/docs.py": "", "pkg/all.py": "X = 1\n"},
+            ["docs", "no", "jupyter"],
+            "jupyter",
+        ),
+        (
+            {"pkg/a/gguf/x.py": "", "pkg/b.py": "if is_gguf_available() or is_x_available():\n    pass\n"},
+            [],
+            "gguf",
+        ),
+        ({"pkg/gguf.py": "", "pkg/b.py": "if is_gguf_available():\n    pass\n" * 6}, [], ""),
+        ({f"pkg/gguf/x{n}.py": "" for n in range(13)}, ["gguf"], ""),
+        ({"pkg/file.py": "", "pkg/b.py": "def run(x):\n    return 1 if x.is_file() else 2\n"}, [], ""),
+        ({"pkg/available.py": "", "pkg/pkg.py": ""}, ["pkg"], ""),
+    ],
+    ids=["extra", "question", "asked everywhere", "many files", "question to an object", "no feature"],
+)
+def test_the_example_is_a_feature_with_few_files(
+    files: dict[str, str], extras: list[str], feature: str
+) -> None:
+    defined = (
+        "def is_gguf_available():\n    return False\n\n\nis_x_available = is_available = is_gguf_available\n"
+    )
+    imports = "from pkg.uses import is_available, is_gguf_available, is_x_available\n"
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/uses.py": defined,
+        "pkg/c.py": f"{imports}if is_available():\n    pass\n",
+        **{path: imports + text if "is_" in text else text for path, text in files.items()},
+    }
+    snapshot = tree(files)
+    seen = survey(world_of(snapshot, PACKAGES), PACKAGES, extras=extras)
+    assert seen.feature == feature
+    found = project.find(tree({**files, "pyproject.toml": '[project]\nname = "pkg"\n'}))
+    text = manifest_text(found, seen, snapshot, SOURCE)
+    assert ("For example" in text) == bool(feature) and (f"words: [{feature}]" in text) == bool(feature)
+    assert ": false" not in text.replace("wheel: false", "")
+
+
 ODD = {
     "pyproject.toml": '[project]\nname = "pkg"\n',
     "src/pkg/__init__.py": "import importlib\n\n\ndef load(n):\n    return importlib.import_module(x + n)\n",

@@ -345,7 +345,8 @@ def _repository(settings: _Settings) -> str:
     listed = (line.partition("=") for line in metadata.get("project_urls", "").splitlines())
     texts = {"homepage": str(settings.setup.get("url") or metadata.get("url") or "")}
     texts |= {label.strip().lower(): url.strip() for label, _, url in listed}
-    for urls in (settings.setup.get("project_urls"), settings.project.get("urls")):
+    poetry = settings.tool("poetry")
+    for urls in (settings.setup.get("project_urls"), poetry, settings.project.get("urls")):
         if isinstance(urls, Mapping):
             texts |= {str(label).lower(): str(url) for label, url in urls.items()}
     for word in ("repository", "source", "code", "github", "homepage"):

@@ -1,4 +1,4 @@
-"""Two projects that this builder was not made for: their manifests in docs/examples build green, and init
+"""Three projects that this builder was not made for: their manifests in docs/examples build green, and init
 writes a first one. Their sdists come from the package index, and stay in the cache."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def built(folder: Path, example: str) -> tuple[dict[str, Any], str]:
     return json.loads((folder / "dist/build.json").read_bytes()), done.stderr
 
 
-@pytest.mark.parametrize("name", ["httpx", "vllm"])
+@pytest.mark.parametrize("name", ["httpx", "rich", "vllm"])
 def test_an_example_builds_green_and_its_figures_are_those_of_the_page(name: str, tmp_path: Path) -> None:
     record, said = built(tmp_path, f"{name}.yaml")
     tree, lines = re.findall(r"^(?:tree|lines) .*$", said, re.M)

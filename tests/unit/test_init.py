@@ -256,6 +256,8 @@ def test_the_address_of_the_source_is_preferred_to_the_homepage() -> None:
     urls = '[project.urls]\nHomepage = "https://h.org"\n"Source Code" = "https://s.org/x"\n'
     files = {"pyproject.toml": f'[project]\nname = "pkg"\n{urls}', "pkg/__init__.py": ""}
     assert project.find(tree(files)).repository == "https://s.org/x"
+    files["pyproject.toml"] = '[tool.poetry]\nname = "pkg"\nhomepage = "https://h.org"\nversion = "1"\n'
+    assert project.find(tree(files)).repository == "https://h.org"
 
 
 ASKING = """\

@@ -5,8 +5,87 @@ The programs mean nothing: they only have to parse.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from itertools import product
 from random import Random
+
+#: What a mark of a form stands for. <e> is an expression of any precedence, <o> one that may stand anywhere;
+#: <h> and <l> begin a line at the depth of the statement and one deeper; <p> is the margin of an operand.
+_MARKS = {
+    "n": ("a", "b", "is_x", "näme", "_flag", "value"),
+    "t": ("", "", "", "  # why", "  # don't (", " "),
+    "i": ("<e>, <e>", "<e>, <e>, <e>"),
+}
+_ATOMS = ("<n>", "True", "3", "'ä'", "a.b", "f(<o>)")
+_CHAINS = tuple(word.join(["<o>"] * n) for word, n in product((" and ", " or "), (2, 3, 4)))
+#: The forms of expressions, by kind.
+_EXPRESSIONS = (
+    _ATOMS, _ATOMS, _ATOMS, _CHAINS, _CHAINS,
+    ("not <o>",),
+    ("<o> == <o>", "<o> in <o>", "<o> is not <o>", "<o> < <o>"),
+    ("<o> if <o> else <o>",),
+    ("[<i>]", "(<i>)", "{<i>,}", "(<i>, )", "{1: <e>, **a, b: <e>}"),
+    ("[<o> for x in <o> if <o> if <o>]",),
+    ("call(<o>, *<n>, k=<o>, **<n>)",),
+    ("any(<o> for x in <o> if <o>)",),
+    # words that only a parenthesis or a digit keeps apart
+    ("(<e>)if(<e>)else(<e>)", "1if(<e>)else 2", "(<e>)and(<e>)or(<e>)", "not(<e>)in(<e>)", "lambda:(<e>)",
+     "[x for(x)in(<e>)if(<e>)]", '"a"if(<e>)else"b"'),
+    # an owner in parentheses, or one that an operator binds tightly
+    ("(<e>).real", "(<e>).bit_length()", "(<e>)[0]", "(<e>)(1)", "(<e>) ** 2", "(<e>).a.b", "(<e>)[1:(2)]"),
+    ("[*(<e>), <e>]", "call(*(<e>), **(<e>))", "{**(<e>), 1: <e>}", "x[(<e>):(<e>), ...]", "x[<e>:<e>]",
+     "-(<e>)", "2 ** -(<e>)", "await (<e>)", "~(<e>)", "call((<e>))", "call((yield), <e>)", "(*(<e>), <e>)"),
+    ("(y := <e>)", "lambda x=(<e>), *a: <e>", "(yield <e>)", "[lambda: <e>, <e>]",
+     'f"{a!r:>{b}} {x[0]}" + (<e>)', "'a' 'b' if (<n>) else <n>", "{(a): (<e>) for a in (<e>)}"),
+    ("<o> + <o>", "<o> + <o>", "<o> - <o>", "<o> * <o>", "<o> ** <o>", "<o> | <o>", "<o> @ <o>"),
+)  # fmt: skip
+_OPERANDS = ("<n>", "None", "'s'", "a.b", "x[0]", "f()", "(yes)", "-1")
+_ENCLOSED = (
+    ("(<e>)",),
+    ("( (<e>) )",),
+    ("(\n<p><e>\n<p>)", "(  # inside (\n<p><e>  # inside (\n<p>)"),
+)
+_SIMPLE = (
+    ("pass<t>",),
+    ("<n> = <e><t>",),
+    ("<n>: Optional[int] = <e><t>",),
+    ("assert <e>, <e><t>",),
+    ("<n> = 1; <n>(<e>); del <n><t>",),
+    ('<n> = """first\n  second # not a comment\n    third""" + <o><t>',),
+    ("<e><t>",),
+    ("return(<e>)<t>", "raise(<e>)<t>", "<n> += (<e>)<t>", "del x[(<e>)]<t>", "<n> = x, *(<e>)<t>",
+     "await(<e>)<t>"),
+    ("<n> = <e> \\\n<l>+ <o>",),
+    ("<n> = <e> \\\n<l>+ <o>",),
+)  # fmt: skip
+#: Suites on the line of their keyword.
+_INLINE = (
+    tuple(
+        "if <e>: <n> = 1<t>" + elif_ + else_
+        for elif_ in ("", "\n<h>elif <e>: pass; <n>()<t>")
+        for else_ in ("", "\n<h>else: pass<t>")
+    ),
+    ("try: import a<t>\n<h>except ImportError: a = None<t>",),
+    ("for x in <o>: x(); <n><t>",),
+    ("def <n>(a): return <e><t>",),
+)
+_IMPORTS = (
+    "import a, b.c as d<t>", "from . import a, b as c<t>", "from a import (b, c,  # two\n<h>  d)",
+    "from a import (",
+)  # fmt: skip
+#: Displays and calls over several lines: their ends, and a member of which <k> is the number.
+_DISPLAYS = (
+    ("[", "]", "<o>"), ("{", "}", "<o>"), ("(", ")", "<o>"), ("{", "}", '"k": <o>'), ("call(", ")", "<o>"),
+    ("call(x, ", ")", "k<k>=<o>"), ("Literal[", "]", "<o>"),
+)  # fmt: skip
+_WITHS = (
+    "with <n>(<e>) as <n>",
+    "with(<e>)as <n>",
+    "with (<e>), (<e>) as (<n>)",
+    "with (<e> as <n>, <n>(<e>))",
+)
+_PATTERNS = ('"a"', "A()", "1 | 2", "[x, *_]", "(1)", "x, 2", "x,", "{'a': b, **c}", "(A() as x)")
+_GUARDS = ("", " if <e>", " if(<e>)", " \\\n   if <e>", " if (  # it's\n  <e>\n)")
 
 
 class Text:
@@ -28,9 +107,9 @@ class Text:
         if self.chance(0.3):
             self.lines += ['"""Docstring', "    with a second line.", '"""', ""]
         self.suite(0, top=True)
-        text = "\n".join(self.lines) + self.pick(["\n", "\n", ""])
+        text = "\n".join(self.lines) + self.pick("\n", "\n", "")
         if self.chance(0.1):
-            text = text.replace("\n", self.pick(["\r\n", "\r\n", "\r"]))
+            text = text.replace("\n", self.pick("\r\n", "\r\n", "\r"))
         data = text.encode()
         return b"\xef\xbb\xbf" + data if self.chance(0.1) else data
 
@@ -39,11 +118,30 @@ class Text:
     def chance(self, share: float) -> bool:
         return self.random.random() < share
 
-    def pick(self, items: list[str]) -> str:
+    def pick(self, *items: str) -> str:
         return self.random.choice(items)
 
-    def name(self) -> str:
-        return self.pick(["a", "b", "is_x", "näme", "_flag", "value"])
+    def fill(self, form: str, depth: int, deep: int = 0) -> str:
+        """A form with a random text for each of its marks; `deep` counts the expressions around it."""
+
+        def text(mark: re.Match[str]) -> str:
+            if mark[1] == "e":
+                return self.expression(depth, deep)
+            if mark[1] == "o":
+                return self.operand(depth, deep)
+            if mark[1] == "p":
+                return "    " * (depth + 2)
+            if mark[1] in "hl":
+                return self.margin(depth + (mark[1] == "l"))
+            return self.fill(self.pick(*_MARKS[mark[1]]), depth, deep)
+
+        return re.sub("<([a-z])>", text, form)
+
+    def margin(self, depth: int) -> str:
+        return ("\f" if self.feeds and self.chance(0.25) else "") + self.margins[depth]
+
+    def put(self, depth: int, form: str) -> None:
+        self.lines.append(self.margin(depth) + self.fill(form, depth))
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -55,298 +153,113 @@ class Text:
         if self.chance(0.15) and not top:
             self.comment(depth)
 
-    def space(self, depth: int, first: bool) -> None:
+    def space(self, depth: int, first: bool = False) -> None:
         if self.chance(0.25) and not first:
             self.lines += [""] * self.random.randint(1, 2)
         while self.chance(0.25):
             self.comment(depth)
 
     def comment(self, depth: int) -> None:
-        self.put(depth, self.pick(["# a note", '# it\'s "quoted" (', "#: x", "# näher"]))
-
-    def put(self, depth: int, text: str) -> None:
-        self.lines.append(self.pick(["", "", "", "\f"] if self.feeds else [""]) + self.margins[depth] + text)
-
-    def trail(self) -> str:
-        return self.pick(["", "", "", "  # why", "  # don't (", " "])
+        self.put(depth, self.pick("# a note", '# it\'s "quoted" (', "#: x", "# näher"))
 
     def statement(self, depth: int) -> None:
         self.left -= 1
         if self.left < 0 or depth > 4 or self.chance(0.35):
-            self.simple(depth)
+            self.put(depth, self.pick(*self.random.choice(_SIMPLE)))
             return
         self.random.choice(
-            [self.if_, self.if_, self.if_, self.for_, self.while_, self.try_, self.with_, self.def_,
+            [self.if_, self.if_, self.if_, self.loop, self.loop, self.try_, self.with_, self.def_,
              self.class_, self.match_, self.imports, self.display, self.inline]
         )(depth)  # fmt: skip
 
-    def simple(self, depth: int) -> None:
-        kind = self.random.randrange(10)
-        e = self.expression
-        if kind == 0:
-            self.put(depth, "pass" + self.trail())
-        elif kind == 1:
-            self.put(depth, f"{self.name()} = {e(depth)}" + self.trail())
-        elif kind == 2:
-            self.put(depth, f"{self.name()}: Optional[int] = {e(depth)}" + self.trail())
-        elif kind == 3:
-            self.put(depth, f"assert {e(depth)}, {e(depth)}" + self.trail())
-        elif kind == 4:
-            self.put(depth, f"{self.name()} = 1; {self.name()}({e(depth)}); del {self.name()}" + self.trail())
-        elif kind == 5:
-            self.put(depth, f'{self.name()} = """first')
-            self.lines += ["  second # not a comment", '    third""" + ' + self.operand(depth) + self.trail()]
-        elif kind == 6:
-            self.put(depth, f"{e(depth)}" + self.trail())
-        elif kind == 7:
-            start = self.pick(
-                ["return(", "raise(", f"{self.name()} += (", "del x[(", f"{self.name()} = x, *(", "await("]
-            )
-            self.put(depth, start + f"{e(depth)})" + ("]" if "[" in start else "") + self.trail())
-        else:
-            self.put(depth, f"{self.name()} = {e(depth)} \\")
-            self.put(depth + 1, f"+ {self.operand(depth)}")
-
-    def clause(self, depth: int, head: str) -> None:
-        self.put(depth, head + ":" + self.trail())
+    def clause(self, depth: int, *heads: str) -> None:
+        self.put(depth, self.pick(*heads) + ":<t>")
         self.suite(depth + 1)
 
     def if_(self, depth: int) -> None:
-        self.clause(depth, self.pick([f"if {self.expression(depth)}", f"if({self.expression(depth)})"]))
+        self.clause(depth, "if <e>", "if(<e>)")
         while self.chance(0.4):
-            self.space(depth, first=False)
-            self.clause(depth, f"elif {self.expression(depth)}")
+            self.space(depth)
+            self.clause(depth, "elif <e>")
         if self.chance(0.5):
-            self.space(depth, first=False)
+            self.space(depth)
             self.clause(depth, "else")
 
-    def for_(self, depth: int) -> None:
-        e = self.expression(depth)
-        self.clause(depth, self.pick([f"for {self.name()} in {e}", f"for x in({e})", f"for x in a, *({e})"]))
-        if self.chance(0.3):
-            self.clause(depth, "else")
-
-    def while_(self, depth: int) -> None:
-        self.clause(depth, f"while {self.expression(depth)}")
-        if self.chance(0.4):
+    def loop(self, depth: int) -> None:
+        fors = ("for <n> in <e>", "for x in(<e>)", "for x in a, *(<e>)")
+        self.clause(depth, *fors, *["while <e>"] * len(fors))
+        if self.chance(0.35):
             self.clause(depth, "else")
 
     def try_(self, depth: int) -> None:
         self.clause(depth, "try")
         handlers = self.random.randint(0, 2)
         for index in range(handlers):
-            self.space(depth, first=False)
+            self.space(depth)
             last = index + 1 == handlers
-            self.clause(depth, self.pick(["except ImportError", "except (A, B) as e"] + ["except"] * last))
+            self.clause(depth, "except ImportError", "except (A, B) as e", *["except"] * last)
         if handlers and self.chance(0.3):
             self.clause(depth, "else")
         if not handlers or self.chance(0.3):
             self.clause(depth, "finally")
 
     def with_(self, depth: int) -> None:
-        e = self.expression
-        self.clause(
-            depth,
-            self.pick(
-                [
-                    f"with {self.name()}({e(depth)}) as {self.name()}",
-                    f"with({e(depth)})as {self.name()}",
-                    f"with ({e(depth)}), ({e(depth)}) as ({self.name()})",
-                    f"with ({e(depth)} as {self.name()}, {self.name()}({e(depth)}))",
-                ]
-            ),
-        )
+        self.clause(depth, *_WITHS)
 
     def def_(self, depth: int) -> None:
         while self.chance(0.3):
-            self.put(depth, self.pick(["@decorator", "@register(a, b=1)", "@ (a.b)"]) + self.trail())
+            self.put(depth, self.pick("@decorator", "@register(a, b=1)", "@ (a.b)") + "<t>")
             if self.chance(0.2):
                 self.comment(depth)
         if self.chance(0.3):
-            self.put(depth, f"def {self.name()}(")
-            self.put(depth + 1, f"a: int = {self.expression(depth)},  # first")
-            self.put(depth + 1, "*, b: 'Optional[A]' = None, **c: int")
+            self.put(depth, "def <n>(\n<l>a: int = <e>,  # first\n<l>*, b: 'Optional[A]' = None, **c: int")
             self.clause(depth, ") -> Optional[int]")
         else:
-            self.clause(depth, f"def {self.name()}(a: int=1, b: A = {self.operand(depth)}) -> (A)")
+            self.clause(depth, "def <n>(a: int=1, b: A = <o>) -> (A)")
 
     def class_(self, depth: int) -> None:
         self.clause(
-            depth, f"class {self.name()}({self.pick(['A, B, metaclass=M', '*(A), **(b)', 'A, x=(1), *b'])})"
+            depth, *(f"class <n>({of})" for of in ("A, B, metaclass=M", "*(A), **(b)", "A, x=(1), *b"))
         )
 
     def match_(self, depth: int) -> None:
-        self.put(depth, f"match {self.name()}:" + self.trail())
+        self.put(depth, "match <n>:<t>")
         for index in range(self.random.randint(1, 3)):
             if index and self.chance(0.3):
                 self.comment(depth + 1)
-            pattern = self.pick(
-                ['"a"', "A()", "1 | 2", "[x, *_]", "(1)", "x, 2", "x,", "{'a': b, **c}", "(A() as x)"]
-            )
-            e = self.expression(depth)
-            guard = self.pick(["", f" if {e}", f" if({e})", f" \\\n   if {e}", f" if (  # it's\n  {e}\n)"])
-            self.clause(depth + 1, f"case {pattern}{guard}")
+            self.clause(depth + 1, f"case {self.pick(*_PATTERNS)}{self.pick(*_GUARDS)}")
 
     def imports(self, depth: int) -> None:
-        kind = self.random.randrange(4)
-        if kind == 0:
-            self.put(depth, "import a, b.c as d" + self.trail())
-        elif kind == 1:
-            self.put(depth, "from . import a, b as c" + self.trail())
-        elif kind == 2:
-            self.put(depth, "from a import (")
-            for item in ("b", "c as d", "e"):
-                if self.chance(0.3):
-                    self.comment(depth + 1)
-                self.put(depth + 1, item + "," + self.trail())
-            self.put(depth, ")" + self.trail())
-        else:
-            self.put(depth, "from a import (b, c,  # two")
-            self.put(depth, "  d)")
+        form = self.pick(*_IMPORTS)
+        self.put(depth, form)
+        if form.endswith("("):
+            self.members(depth, ["b", "c as d", "e"], ")")
 
     def inline(self, depth: int) -> None:
-        """Suites on the line of their keyword."""
-        kind = self.random.randrange(4)
-        if kind == 0:
-            self.put(depth, f"if {self.expression(depth)}: {self.name()} = 1" + self.trail())
-            if self.chance(0.5):
-                self.put(depth, f"elif {self.expression(depth)}: pass; {self.name()}()" + self.trail())
-            if self.chance(0.5):
-                self.put(depth, "else: pass" + self.trail())
-        elif kind == 1:
-            self.put(depth, "try: import a" + self.trail())
-            self.put(depth, "except ImportError: a = None" + self.trail())
-        elif kind == 2:
-            self.put(depth, f"for x in {self.operand(depth)}: x(); {self.name()}" + self.trail())
-        else:
-            self.put(depth, f"def {self.name()}(a): return {self.expression(depth)}" + self.trail())
+        self.put(depth, self.pick(*self.random.choice(_INLINE)))
 
     def display(self, depth: int) -> None:
-        """A display or a call over several lines, with comments between its members."""
-        opening, closing, entry = self.random.choice(
-            [("[", "]", "{}"), ("{", "}", "{}"), ("(", ")", "{}"), ("{", "}", '"k": {}'),
-             ("call(", ")", "{}"), ("call(x, ", ")", "k{i}={}"), ("Literal[", "]", "{}")]
-        )  # fmt: skip
-        self.put(depth, f"{self.name()} = {opening}" + self.trail())
-        for index in range(self.random.randint(2, 4)):
+        opening, closing, member = self.random.choice(_DISPLAYS)
+        self.put(depth, f"<n> = {opening}<t>")
+        count = self.random.randint(2, 4)
+        self.members(depth, [member.replace("<k>", str(index)) for index in range(count)], closing)
+
+    def members(self, depth: int, forms: list[str], closing: str) -> None:
+        """A member on each line, with comments between them."""
+        for form in forms:
             if self.chance(0.3):
                 self.comment(depth + 1)
-            text = entry.format(self.operand(depth), i=index).replace("{i}", str(index))
-            self.put(depth + 1, text + "," + self.trail())
-        self.put(depth, closing + self.trail())
+            self.put(depth + 1, f"{form},<t>")
+        self.put(depth, f"{closing}<t>")
 
     # -- expressions --------------------------------------------------------------------------
 
     def expression(self, depth: int, deep: int = 0) -> str:
         """An expression of any precedence that may stand where a statement wants one."""
-        if deep > 3:
-            return self.name()
-        again: Callable[[], str] = lambda: self.expression(depth, deep + 1)  # noqa: E731
-        operand = lambda: self.operand(depth, deep + 1)  # noqa: E731
-        kind = self.random.randrange(17)
-        if kind <= 2:
-            return self.pick([self.name(), "True", "3", "'ä'", "a.b", f"f({operand()})"])
-        if kind <= 4:
-            word = self.pick([" and ", " or "])
-            return word.join(operand() for _ in range(self.random.randint(2, 4)))
-        if kind == 5:
-            return f"not {operand()}"
-        if kind == 6:
-            return f"{operand()} {self.pick(['==', 'in', 'is not', '<'])} {operand()}"
-        if kind == 7:
-            return f"{operand()} if {operand()} else {operand()}"
-        if kind == 8:
-            return self.members(again)
-        if kind == 9:
-            return f"[{operand()} for x in {operand()} if {operand()} if {operand()}]"
-        if kind == 10:
-            return f"call({operand()}, *{self.name()}, k={operand()}, **{self.name()})"
-        if kind == 11:
-            return f"any({operand()} for x in {operand()} if {operand()})"
-        if kind == 12:
-            return self.glued(again)
-        if kind == 13:
-            return self.owner(again)
-        if kind == 14:
-            return self.unpacked(again)
-        if kind == 15:
-            return self.binding(again)
-        return f"{operand()} {self.pick(['+', '+', '-', '*', '**', '|', '@'])} {operand()}"
-
-    def glued(self, again: Callable[[], str]) -> str:
-        """Words that only a parenthesis or a digit keeps apart."""
-        return self.pick(
-            [
-                f"({again()})if({again()})else({again()})",
-                f"1if({again()})else 2",
-                f"({again()})and({again()})or({again()})",
-                f"not({again()})in({again()})",
-                f"lambda:({again()})",
-                f"[x for(x)in({again()})if({again()})]",
-                f'"a"if({again()})else"b"',
-            ]
-        )
-
-    def owner(self, again: Callable[[], str]) -> str:
-        """An expression in parentheses that something is taken from, or that an operator binds tightly."""
-        return f"({again()})" + self.pick(
-            [".real", ".bit_length()", "[0]", "(1)", " ** 2", ".a.b", "[1:(2)]"]
-        )
-
-    def unpacked(self, again: Callable[[], str]) -> str:
-        return self.pick(
-            [
-                f"[*({again()}), {again()}]",
-                f"call(*({again()}), **({again()}))",
-                f"{{**({again()}), 1: {again()}}}",
-                f"x[({again()}):({again()}), ...]",
-                f"x[{again()}:{again()}]",
-                f"-({again()})",
-                f"2 ** -({again()})",
-                f"await ({again()})",
-                f"~({again()})",
-                f"call(({again()}))",
-                f"call((yield), {again()})",
-                f"(*({again()}), {again()})",
-            ]
-        )
-
-    def binding(self, again: Callable[[], str]) -> str:
-        return self.pick(
-            [
-                f"(y := {again()})",
-                f"lambda x=({again()}), *a: {again()}",
-                f"(yield {again()})",
-                f"[lambda: {again()}, {again()}]",
-                f'f"{{a!r:>{{b}}}} {{x[0]}}" + ({again()})',
-                f"'a' 'b' if {self.operand(0, 3)} else {self.operand(0, 3)}",
-                f"{{(a): ({again()}) for a in ({again()})}}",
-            ]
-        )
-
-    def members(self, again: object) -> str:
-        assert callable(again)
-        inner = ", ".join(again() for _ in range(self.random.randint(2, 3)))
-        return self.pick(
-            [
-                f"[{inner}]",
-                f"({inner})",
-                f"{{{inner},}}",
-                f"({inner}, )",
-                f"{{1: {again()}, **a, b: {again()}}}",
-            ]
-        )
+        return self.fill("<n>" if deep > 3 else self.pick(*self.random.choice(_EXPRESSIONS)), depth, deep + 1)
 
     def operand(self, depth: int, deep: int = 0) -> str:
         """An expression that may stand anywhere: an atom, or one in parentheses over one or more lines."""
-        kind = self.random.randrange(6)
-        if kind <= 2 or deep > 3:
-            return self.pick([self.name(), "None", "'s'", "a.b", "x[0]", "f()", "(yes)", "-1"])
-        inner = self.expression(depth, deep + 1)
-        if kind == 3:
-            return f"({inner})"
-        if kind == 4:
-            return f"( ({inner}) )"
-        pad = "    " * (depth + 2)
-        note = self.pick(["", "  # inside ("])
-        return f"({note}\n{pad}{inner}{note}\n{pad})"
+        if deep > 3 or self.chance(0.5):
+            return self.fill(self.pick(*_OPERANDS), depth)
+        return self.fill(self.pick(*self.random.choice(_ENCLOSED)), depth, deep + 1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from itertools import product
 from random import Random
 from textwrap import dedent
 
@@ -28,6 +30,23 @@ _LOCAL = ("CHOICE", "x", "y", "backend", "device", "obj", "not_a_fact", "CHOICES
 #: Those that mean something at the top of the module too.
 GLOBAL_PREDICATES = tuple(p for p in PREDICATES if not any(name in p for name in _LOCAL))
 GLOBAL_OPEN = ("choose()", "peek()", "is_cuda()", "_is_cuda")
+_COMPARISONS = ("==", "!=", "is", "is not")
+#: The forms of conditions, by kind; an empty kind is a predicate or an open expression.
+_CONDITIONS = (
+    (), (), (), (),
+    *3 * (tuple("(" + word.join(["<c>"] * n) + ")" for word, n in product((" and ", " or "), (2, 3, 4))),),
+    ("(not <c>)",),
+    ("(<c> if <c> else <c>)",),
+    tuple(f"(<c> {word})" for word in map(" ".join, product(_COMPARISONS, ("True", "False", "None")))),
+    ("(<new> := <c>)",),
+    ("bool(<c>)",),
+)  # fmt: skip
+#: The forms of expressions whose value matters.
+_VALUES = (
+    "<c1>", "<c1>", "<c1>", "[<c>, <value>]", "(<c>, <value>)", "{'k': <c>, 'm': <value>}",
+    "[v for v in (1, 2, x) if <c> if <c>]", "(lambda u=<c>: (u, <c>))()", "(*[<c>],)", "echo(<c>, k=<c>)",
+    "f'{x if <flag> else y}-{_is_hip}'", "dict(a=<c>, **{'b': <c>})['<key>']",
+)  # fmt: skip
 
 
 class Writer:
@@ -58,10 +77,23 @@ class Writer:
     def put(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
 
-    def write(self, depth: int, text: str) -> None:
-        """Several lines at once, indented among themselves."""
-        for line in dedent(text).strip("\n").splitlines():
-            self.put(depth, line)
+    def write(self, depth: int, form: str, **names: str) -> None:
+        """Several lines, indented among themselves; a line that is <suite> becomes one."""
+        for line in dedent(form).strip("\n").splitlines():
+            if line.strip() == "<suite>":
+                self.suite(depth + (len(line) - len("<suite>")) // 4)
+            else:
+                self.put(depth, self.fill(line, **names))
+
+    def fill(self, form: str, **names: str) -> str:
+        """A form with a name or a random expression for each mark; <c1> is a condition within another."""
+        drawn: dict[str, Callable[[], str]] = {
+            "c": self.condition, "c1": lambda: self.condition(1), "c2": lambda: self.condition(2),
+            "value": self.value, "known": self.predicate, "open": self.open, "dead": self.dead,
+            "tag": self.tag, "key": lambda: self.pick("a", "b"),
+            "flag": lambda: self.pick("is_hip()", "_is_npu", "x"),
+        }  # fmt: skip
+        return re.sub(r"<(\w+)>", lambda mark: names.get(mark[1]) or drawn[mark[1]](), form)
 
     def own(self, prefix: str) -> str:
         """A new name that the other programs of a batch hardly have: else they would keep it in use."""
@@ -90,22 +122,11 @@ class Writer:
     # -- expressions --------------------------------------------------------------------------
 
     def condition(self, deep: int = 0) -> str:
-        kind = self.random.randrange(12)
-        if deep > 2 or kind <= 3:
+        kind = self.random.choice(_CONDITIONS)
+        if deep > 2 or not kind:
             return self.predicate() if self.chance(0.6) else self.open()
         again = lambda: self.condition(deep + 1)  # noqa: E731
-        if kind <= 6:
-            word = self.pick(" and ", " or ")
-            return "(" + word.join(again() for _ in range(self.random.randint(2, 4))) + ")"
-        if kind == 7:
-            return f"(not {again()})"
-        if kind == 8:
-            return f"({again()} if {again()} else {again()})"
-        if kind == 9:
-            return f"({again()} {self.pick('==', '!=', 'is', 'is not')} {self.pick('True', 'False', 'None')})"
-        if kind == 10:
-            return f"({self.new('w')} := {again()})"
-        return f"bool({again()})"
+        return re.sub("<c>", lambda _: again(), self.pick(*kind)).replace("<new>", self.new("w"))
 
     def predicate(self) -> str:
         return self.random.choice(GLOBAL_PREDICATES if self.outside else PREDICATES)
@@ -115,27 +136,9 @@ class Writer:
 
     def value(self, deep: int = 0) -> str:
         """An expression whose value matters, not only its truth."""
-        c = self.condition
-        kind = self.random.randrange(12)
-        if deep > 1 or kind <= 2:
-            return c(1)
-        if kind == 3:
-            return f"[{c()}, {self.value(deep + 1)}]"
-        if kind == 4:
-            return f"({c()}, {self.value(deep + 1)})"
-        if kind == 5:
-            return f"{{'k': {c()}, 'm': {self.value(deep + 1)}}}"
-        if kind == 6:
-            return f"[v for v in (1, 2, x) if {c()} if {c()}]"
-        if kind == 7:
-            return f"(lambda u={c()}: (u, {c()}))()"
-        if kind == 8:
-            return f"(*[{c()}],)"
-        if kind == 9:
-            return f"echo({c()}, k={c()})"
-        if kind == 10:
-            return f"f'{{x if {self.pick('is_hip()', '_is_npu', 'x')} else y}}-{{_is_hip}}'"
-        return f"dict(a={c()}, **{{'b': {c()}}})['{self.pick('a', 'b')}']"
+        form = self.pick(*_VALUES) if deep <= 1 else "<c1>"
+        parts = form.split("<value>")
+        return self.value(deep + 1).join(map(self.fill, parts)) if len(parts) > 1 else self.fill(form)
 
 
 #: Writes one shape at a depth. Those of the top of a module are written at depth 0.

@@ -25,19 +25,106 @@ INSIDE = [family.INSIDE for family in _FAMILIES if family.INSIDE]
 TOP = [family.TOP for family in _FAMILIES if family.TOP]
 
 
+#: Statements without others inside, by kind.
+_SIMPLE = (
+    ("<tag>",), ("<tag>",), ("a = <value>", "b = <value>"), ("record(<value>)",), ("assert <c>, <c2>",),
+    ("if <c>: <tag>; a = <c2>",), ("return a, b", "return <c>", "raise KeyError('k')"),
+    ("a = [<c1>]; a += [<c1>]; del a[0]",), ("x += <c1> is True",), ("b = TABLE[backend](<c1>)",), ("pass",),
+)  # fmt: skip
+_YIELDS = ("yield <c>", "a = (yield <c>) if is_hip() else x", "is_new() or (yield <c>)")
+#: A local name that stands for a predicate, hides one, or is written again.
+_LOCALS = (
+    "<name> = <known>\nif <name>:\n    <suite>",
+    "<name> = <known>\nif <open>:\n    <name> = <c>\nrecord(<name>)",
+    "<name>: bool = <known>\na = <name> and <tag>",
+    "b = [(is_hip, _is_npu) for is_hip in (0, 1) for _is_npu in (x,) if '<name>']",
+    "from pkg.plat import is_hip as local_hip\nif local_hip() or <c>:\n    <suite>",
+    "<name> = <known>; <name> |= bool(<open>)\nrecord(<name>)",
+)
+#: Something that a removed class or an absent value takes part in.
+_GONE = (
+    "v: Optional[Gone] = <c>",
+    "record(isinstance(<open>, (Gone, bool)))",
+    "if type(x) is Gone or <c>:\n    <suite>",
+    "if isinstance(<open>, Gone):\n    <suite>",
+    "record(echo(<c1>) in ['fa3', 'fa4', True])",
+    "b = {'k': Gone, 'm': <c>}['m']",
+    "record(any(isinstance(x, c) for c in [Gone, <other>]))",
+    "def <name>():\n    global shared\n    shared = <c>\n<name>()",
+)
+#: Statements at the top of the module: conditions that define functions, guarded imports.
+_TOPS = (
+    "if <known>:\n    def <name>(): return <tag>\nelse:\n    def <name>(): return <c1>",
+    "try:\n    <import>\n    <name> = lambda: 1\nexcept ImportError:\n    <name> = lambda: <c1>",
+    "@register_backend(<backend>)\ndef <name>(): return <c1>\n<name> = lambda: BACKENDS.get('triton')",
+    "def <name>(): return <known>",
+)
+#: A class with a body that decides, and methods.
+_CLASS = """
+    class <name>:
+        flag = <c1>
+        if <known>:
+            def go(self, v: 'Gone | int' = 1): return v
+        elif <c1>:
+            go = lambda self: 2
+        else:
+            def go(self): return 3
+        @property
+        def is_hip(self): return <c1>
+    record((<name>.flag, <name>().go(), <name>().is_hip))
+"""
+_HEADER = """
+    from typing import Optional
+    import collections, dataclasses, enum, functools, operator, os, sys, types, typing
+    import torch
+    import framework
+    from effects import *
+    from pkg.consts import *
+    import pkg.consts
+    import pkg.plat as plat
+    from pkg.plat import is_hip, is_npu, is_new, is_cuda, some, none, get_name, Kind
+    from pkg.consts import _is_hip, _is_npu, _use_fast, _is_cuda, use_slow
+    from pkg.gone import Gone, GoneError
+    <late>
+    CHOICES = [<c2>, 'fa3', 'triton']
+    TABLE = {'fa3': <known>, 'triton': echo, 'other': (<callable>)}
+    not_a_fact = choose()
+    shared = is_hip()
+    CHOICE = 'triton'
+    class Maker:
+        backend = 'triton' if <c2> else 'other'
+        is_hip = <c2>
+        maker = is_hip
+    maker = Maker()
+"""
+
+
 class Program(Writer):
     """Writes one module, whose `entry` is what is run. `size` bounds the statements."""
 
     def text(self) -> str:
         """The source of the module."""
-        self.header()
+        late = self.pick("_late = is_hip()", "_late: bool = is_npu() or none()", "_late = _is_hip")
+        self.write(0, _HEADER, late=late, callable=self.pick("echo", "bool"))
+        if self.chance(0.15):
+            self.write(0, "def overwrite():\n    global _late\n    _late = <c1>\noverwrite()")
         for _ in range(self.random.randint(0, 2)):
-            self.top()
+            imported = self.pick("import aiter", "from pkg.void import missing", "import json")
+            names = {"name": self.new("top"), "import": imported, "backend": self.pick("'fa3'", "'triton'")}
+            self.write(0, self.pick(*_TOPS) + "\nrecord(repr(<name>())[:4])", **names)
         for family in self.random.choices(TOP, k=self.random.choice([0, 1, 1, 2])):
             self.random.choice(family)(self, 0)
         self.outside = False
-        self.function("entry", 0, "x, y, backend, backends, device, obj")
+        self.entry()
         return "\n".join(self.lines) + "\n"
+
+    def entry(self) -> None:
+        self.write(0, "def entry(x, y, backend, backends, device, obj):\n    a = b = 0")
+        if self.chance(0.15):  # names that hide a predicate
+            self.put(1, self.pick("_is_npu = choose()", "is_hip = choose", "for _is_hip in (1, x): pass"))
+        for _ in range(self.random.randint(1, 5)):
+            self.statement(1)
+        self.put(1, "return a, b, x, y")
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -48,7 +135,11 @@ class Program(Writer):
     def statement(self, depth: int) -> None:
         self.left -= 1
         if self.left < 0 or depth > 5 or self.chance(0.25):
-            self.simple(depth)
+            inside = (
+                ("break", "continue") if self.loops else ("pass",),
+                _YIELDS if self.generator else ("pass",),
+            )
+            self.write(depth, self.pick(*self.random.choice((*_SIMPLE, *inside))))
             return
         if self.chance(0.25):
             self.random.choice(self.random.choice(INSIDE))(self, depth)
@@ -58,65 +149,32 @@ class Program(Writer):
              self.inner, self.match_, self.local, self.maybe, self.gone, self.klass]
         )(depth)  # fmt: skip
 
-    def simple(self, depth: int) -> None:
-        kind = self.random.randrange(13)
-        if kind <= 1:
-            self.put(depth, self.tag())
-        elif kind == 2:
-            self.put(depth, f"{self.pick('a', 'b')} = {self.value()}")
-        elif kind == 3:
-            self.put(depth, f"record({self.value()})")
-        elif kind == 4:
-            self.put(depth, f"assert {self.condition()}, {self.condition(2)}")
-        elif kind == 5:
-            self.put(depth, f"if {self.condition()}: {self.tag()}; a = {self.condition(2)}")
-        elif kind == 6 and self.loops:
-            self.put(depth, self.pick("break", "continue"))
-        elif kind == 7:
-            self.put(depth, self.pick("return a, b", f"return {self.condition()}", "raise KeyError('k')"))
-        elif kind == 8 and self.generator:
-            form = self.pick("yield {}", "a = (yield {}) if is_hip() else x", "is_new() or (yield {})")
-            self.put(depth, form.format(self.condition()))
-        elif kind == 9:
-            self.put(depth, f"a = [{self.condition(1)}]; a += [{self.condition(1)}]; del a[0]")
-        elif kind == 10:
-            self.put(depth, f"x += {self.condition(1)} is True")
-        elif kind == 11:
-            self.put(depth, f"b = TABLE[backend]({self.condition(1)})")
-        else:
-            self.put(depth, "pass")
+    def clause(self, depth: int, head: str) -> None:
+        self.write(depth, f"{head}:\n    <suite>")
 
     def if_(self, depth: int) -> None:
-        self.put(depth, f"if {self.condition()}:")
-        self.suite(depth + 1)
+        self.clause(depth, "if <c>")
         while self.chance(0.35):
-            self.put(depth, f"elif {self.condition()}:")
-            self.suite(depth + 1)
+            self.clause(depth, "elif <c>")
         if self.chance(0.5):
-            self.put(depth, "else:")
-            self.suite(depth + 1)
+            self.clause(depth, "else")
 
     def while_(self, depth: int) -> None:
-        self.put(depth, f"while tick() and {self.condition()}:" if self.chance(0.7) else self.decided_while())
+        decided = self.pick("is_hip()", "_is_npu", "False", "backend == 'fa3'")
         self.loops += 1
-        self.put(depth + 1, "tick()")
-        self.suite(depth + 1)
+        self.write(
+            depth, f"while {'tick() and <c>' if self.chance(0.7) else decided}:\n    tick()\n    <suite>"
+        )
         self.loops -= 1
         if self.chance(0.4):
-            self.put(depth, "else:")
-            self.suite(depth + 1)
-
-    def decided_while(self) -> str:
-        return f"while {self.pick('is_hip()', '_is_npu', 'False', 'backend == ' + repr('fa3'))}:"
+            self.clause(depth, "else")
 
     def for_(self, depth: int) -> None:
-        self.put(depth, f"for i in range({self.random.randint(0, 2)}):")
         self.loops += 1
-        self.suite(depth + 1)
+        self.clause(depth, f"for i in range({self.random.randint(0, 2)})")
         self.loops -= 1
         if self.chance(0.3):
-            self.put(depth, "else:")
-            self.suite(depth + 1)
+            self.clause(depth, "else")
 
     def try_(self, depth: int) -> None:
         self.put(depth, "try:")
@@ -142,189 +200,54 @@ class Program(Writer):
                 self.put(depth + 1, "raise")
             self.suite(depth + 1)
         if handlers and self.chance(0.4):
-            self.put(depth, "else:")
-            self.suite(depth + 1)
+            self.clause(depth, "else")
         if not handlers or self.chance(0.3):
-            self.put(depth, "finally:")
-            self.suite(depth + 1)
+            self.clause(depth, "finally")
 
     def with_(self, depth: int) -> None:
-        self.put(depth, f"with context({self.condition(1)}):")
-        self.suite(depth + 1)
+        self.clause(depth, "with context(<c1>)")
 
     def match_(self, depth: int) -> None:
         self.put(depth, "match backend:")
         for pattern in self.random.sample(["'fa3'", "'triton'", "'fa3' | 'fa4'", "Gone()"], 2):
-            guard = f" if {self.condition()}" if self.chance(0.3) else ""
-            self.put(depth + 1, f"case {pattern}{guard}:")
-            self.suite(depth + 2)
+            self.clause(depth + 1, f"case {pattern}{' if <c>' if self.chance(0.3) else ''}")
         if self.chance(0.5):
-            self.put(depth + 1, "case _:")
-            self.suite(depth + 2)
+            self.clause(depth + 1, "case _")
 
     def inner(self, depth: int) -> None:
         """A function inside: decorated, with defaults, perhaps a generator, perhaps writing outside."""
         name = self.new("f")
         if self.chance(0.4):
-            self.put(depth, f"@note(flag={self.condition(1)})")
+            self.write(depth, "@note(flag=<c1>)")
         outer = self.loops, self.generator
         self.loops, self.generator = 0, self.chance(0.4)
         hides = self.pick("b", "b", "b", "_is_hip")
-        self.put(
-            depth,
-            f"def {name}(a, {hides}={self.condition(1)}, *, x={self.pick('x', 'is_hip()', '_is_npu')}):",
-        )
+        x = self.pick("x", "is_hip()", "_is_npu")
+        self.write(depth, f"def {name}(a, {hides}=<c1>, *, x={x}):")
         if self.chance(0.25) and not self.generator:
-            self.put(depth + 1, "nonlocal y")
-            self.put(depth + 1, f"y = {self.condition(1)}")
-        self.suite(depth + 1)
-        self.put(depth + 1, f"return a, {hides}")
-        call = f"list({name}(1))" if self.generator else f"{name}({self.condition(2)})"
+            self.write(depth + 1, "nonlocal y\ny = <c1>")
+        self.write(depth + 1, f"<suite>\nreturn a, {hides}")
+        call = f"list({name}(1))" if self.generator else f"{name}(<c2>)"
         self.loops, self.generator = outer
-        self.put(depth, f"record(repr({call}) if not callable({name}) or True else 0)")
+        self.write(depth, f"record(repr({call}) if not callable({name}) or True else 0)")
 
     def local(self, depth: int) -> None:
-        """A local name that stands for a predicate, hides one, or is written again."""
-        kind = self.random.randrange(6)
-        name = self.new("p")
-        if kind == 0:
-            self.put(depth, f"{name} = {self.predicate()}")
-            self.put(depth, f"if {name}:")
-            self.suite(depth + 1)
-        elif kind == 1:
-            self.put(depth, f"{name} = {self.predicate()}")
-            self.put(depth, f"if {self.open()}:")
-            self.put(depth + 1, f"{name} = {self.condition()}")
-            self.put(depth, f"record({name})")
-        elif kind == 2:
-            self.put(depth, f"{name}: bool = {self.predicate()}")
-            self.put(depth, f"a = {name} and {self.tag()}")
-        elif kind == 3:
-            self.put(depth, f"b = [(is_hip, _is_npu) for is_hip in (0, 1) for _is_npu in (x,) if {name!r}]")
-        elif kind == 4:
-            self.put(depth, "from pkg.plat import is_hip as local_hip")
-            self.put(depth, f"if local_hip() or {self.condition()}:")
-            self.suite(depth + 1)
-        else:
-            self.put(depth, f"{name} = {self.predicate()}; {name} |= bool({self.open()})")
-            self.put(depth, f"record({name})")
+        self.write(depth, self.pick(*_LOCALS), name=self.new("p"))
 
     def maybe(self, depth: int) -> None:
         """A name that is bound on one way only, read alone."""
-        name = self.new("q")
-        self.put(depth, self.pick("if choose():", "for _ in range(choose() is True):", "try:"))
-        opened_try = self.lines[-1].strip() == "try:"
-        if opened_try:
-            self.put(depth + 1, "boom()")
-        self.put(depth + 1, f"{name} = {self.predicate()}")
-        if opened_try:
-            self.put(depth, f"except ({self.pick('ValueError', 'KeyError')}, TypeError):")
-            self.put(depth + 1, self.pick("pass", f"{name} = False", f"{name} = {self.predicate()}"))
-        self.put(depth, self.pick(f"record({name})", f"a = {name}", f"if {name}: {self.tag()}"))
+        failing = "try:\n    boom()\n    <name> = <known>\nexcept (<error>, TypeError):\n    <fallback>"
+        form = self.pick(
+            "if choose():\n    <name> = <known>",
+            "for _ in range(choose() is True):\n    <name> = <known>",
+            failing.replace("<fallback>", self.pick("pass", "<name> = False", "<name> = <known>")),
+        )
+        use = self.pick("record(<name>)", "a = <name>", "if <name>: <tag>")
+        error = self.pick("ValueError", "KeyError")
+        self.write(depth, f"{form}\n{use}", name=self.new("q"), error=error)
 
     def gone(self, depth: int) -> None:
-        """Something that a removed class or an absent value takes part in."""
-        kind = self.random.randrange(8)
-        if kind == 5:
-            self.put(depth, f"b = {{'k': Gone, 'm': {self.condition()}}}['m']")
-        elif kind == 6:
-            self.put(depth, f"record(any(isinstance(x, c) for c in [Gone, {self.pick('int', 'Other')}]))")
-        elif kind == 7:
-            name = self.new("g")
-            self.put(depth, f"def {name}():")
-            self.put(depth + 1, "global shared")
-            self.put(depth + 1, f"shared = {self.condition()}")
-            self.put(depth, f"{name}()")
-        elif kind == 0:
-            self.put(depth, f"v: Optional[Gone] = {self.condition()}")
-        elif kind == 1:
-            self.put(depth, f"record(isinstance({self.open()}, (Gone, bool)))")
-        elif kind == 2:
-            self.put(depth, f"if type(x) is Gone or {self.condition()}:")
-            self.suite(depth + 1)
-        elif kind == 3:
-            self.put(depth, f"if isinstance({self.open()}, Gone):")
-            self.suite(depth + 1)
-        else:
-            self.put(depth, f"record(echo({self.condition(1)}) in ['fa3', 'fa4', True])")
+        self.write(depth, self.pick(*_GONE), name=self.new("g"), other=self.pick("int", "Other"))
 
     def klass(self, depth: int) -> None:
-        """A class with a body that decides, and methods."""
-        name = self.new("C")
-        self.put(depth, f"class {name}:")
-        self.put(depth + 1, f"flag = {self.condition(1)}")
-        self.put(depth + 1, f"if {self.predicate()}:")
-        self.put(depth + 2, "def go(self, v: 'Gone | int' = 1): return v")
-        self.put(depth + 1, f"elif {self.condition(1)}:")
-        self.put(depth + 2, "go = lambda self: 2")
-        self.put(depth + 1, "else:")
-        self.put(depth + 2, "def go(self): return 3")
-        self.put(depth + 1, "@property")
-        self.put(depth + 1, f"def is_hip(self): return {self.condition(1)}")
-        self.put(depth, f"record(({name}.flag, {name}().go(), {name}().is_hip))")
-
-    # -- the module ---------------------------------------------------------------------------
-
-    def header(self) -> None:
-        self.put(0, "from typing import Optional")
-        self.put(0, "import collections, dataclasses, enum, functools, operator, os, sys, types, typing")
-        self.put(0, "import torch")
-        self.put(0, "import framework")
-        self.put(0, "from effects import *")
-        self.put(0, "from pkg.consts import *")
-        self.put(0, "import pkg.consts")
-        self.put(0, "import pkg.plat as plat")
-        self.put(0, "from pkg.plat import is_hip, is_npu, is_new, is_cuda, some, none, get_name, Kind")
-        self.put(0, "from pkg.consts import _is_hip, _is_npu, _use_fast, _is_cuda, use_slow")
-        self.put(0, "from pkg.gone import Gone, GoneError")
-        self.put(0, self.pick("_late = is_hip()", "_late: bool = is_npu() or none()", "_late = _is_hip"))
-        self.put(0, f"CHOICES = [{self.condition(2)}, 'fa3', 'triton']")
-        entries = [f"'fa3': {self.predicate()}", "'triton': echo", f"'other': ({self.pick('echo', 'bool')})"]
-        self.put(0, "TABLE = {" + ", ".join(entries) + "}")
-        self.put(0, "not_a_fact = choose()")
-        self.put(0, "shared = is_hip()")
-        self.put(0, "CHOICE = 'triton'")
-        self.put(0, "class Maker:")
-        self.put(1, f"backend = 'triton' if {self.condition(2)} else 'other'")
-        self.put(1, f"is_hip = {self.condition(2)}")
-        self.put(1, "maker = is_hip")
-        self.put(0, "maker = Maker()")
-        if self.chance(0.15):
-            self.put(0, "def overwrite():")
-            self.put(1, "global _late")
-            self.put(1, f"_late = {self.condition(1)}")
-            self.put(0, "overwrite()")
-
-    def top(self) -> None:
-        """A statement at the top of the module: conditions that define functions, guarded imports."""
-        name = self.new("top")
-        kind = self.random.randrange(4)
-        if kind == 0:
-            self.put(0, f"if {self.predicate()}:")
-            self.put(1, f"def {name}(): return {self.tag()}")
-            self.put(0, "else:")
-            self.put(1, f"def {name}(): return {self.condition(1)}")
-        elif kind == 1:
-            self.put(0, "try:")
-            self.put(1, self.pick("import aiter", "from pkg.void import missing", "import json"))
-            self.put(1, f"{name} = lambda: 1")
-            self.put(0, "except ImportError:")
-            self.put(1, f"{name} = lambda: {self.condition(1)}")
-        elif kind == 2:
-            self.put(0, f"@register_backend({self.pick(repr('fa3'), repr('triton'))})")
-            self.put(0, f"def {name}(): return {self.condition(1)}")
-            self.put(0, f"{name} = lambda: BACKENDS.get('triton')")
-        else:
-            self.put(0, f"def {name}(): return {self.predicate()}")
-        self.put(0, f"record(repr({name}())[:4])")
-
-    def function(self, name: str, depth: int, parameters: str) -> None:
-        self.put(depth, f"def {name}({parameters}):")
-        self.put(depth + 1, "a = b = 0")
-        if self.chance(0.15):  # names that hide a predicate
-            self.put(
-                depth + 1, self.pick("_is_npu = choose()", "is_hip = choose", "for _is_hip in (1, x): pass")
-            )
-        for _ in range(self.random.randint(1, 5)):
-            self.statement(depth + 1)
-        self.put(depth + 1, "return a, b, x, y")
+        self.write(depth, _CLASS, name=self.new("C"))

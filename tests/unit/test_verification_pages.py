@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,55 +13,44 @@ from builder import json_xz
 from verification import overview, page
 
 
-def statement(tree: str, check: str, *cases: dict[str, Any]) -> dict[str, Any]:
-    """Evidence of one check."""
-    counts = {"passed": 0, "failed": 0, "not run": 0}
-    checks = [{"name": check, "verdict": "passed", "counts": counts, "cases": list(cases)}]
+def checked(
+    name: str, *cases: dict[str, Any], verdict: str = "passed", counts: Sequence[int] = (0, 0, 0)
+) -> dict[str, Any]:
+    """A check of evidence; `counts` are of what passed, failed and did not run."""
+    numbers = dict(zip(("passed", "failed", "not run"), counts, strict=True))
+    return {"name": name, "verdict": verdict, "counts": numbers, "cases": list(cases)}
+
+
+def evidence(tree: str, *checks: dict[str, Any], left_out: dict[str, str] | None = None) -> dict[str, Any]:
     return {
         "subject": [{"name": "tree", "digest": {"gitTree": tree}}],
-        "predicate": {"configuration": [], "machine": {"gpu": "H"}, "checks": checks, "leftOut": {}},
-    }
+        "predicate": {
+            "configuration": [], "machine": {"gpu": "H"}, "checks": list(checks), "leftOut": left_out or {},
+        },
+    }  # fmt: skip
 
 
 class TestPages:
     def test_a_page_has_each_check_and_what_did_not_run(self) -> None:
-        check = {
-            "name": "forward", "verdict": "failed", "counts": {"passed": 1, "failed": 1, "not run": 1},
-            "cases": [
-                {"name": "good", "verdict": "passed", "figures": {"events": 1234, "attention": ["triton"]}},
-                {"name": "bad", "verdict": "failed", "lines": ["a | b"]},
-                {"name": "none", "verdict": "not run", "lines": ["why"]},
-            ],
-        }  # fmt: skip
-        said = {
-            "subject": [{"name": "tree", "digest": {"gitTree": "b" * 40}}],
-            "predicate": {
-                "configuration": [], "machine": {"gpu": "H"}, "checks": [check], "leftOut": {"suite": "x"},
-            },
-        }  # fmt: skip
-        text = page.page("T", [said], ["several nodes"])
+        check = checked(
+            "forward",
+            {"name": "good", "verdict": "passed", "figures": {"events": 1234, "attention": ["triton"]}},
+            {"name": "bad", "verdict": "failed", "lines": ["a | b"]},
+            {"name": "none", "verdict": "not run", "lines": ["why"]},
+            verdict="failed", counts=(1, 1, 1),
+        )  # fmt: skip
+        text = page.page("T", [evidence("b" * 40, check, left_out={"suite": "x"})], ["several nodes"])
         assert "1,234 events" in text
         assert "a \\| b" in text
         assert text.endswith("- suite: x\n- forward, none: why\n- several nodes\n")
 
     def test_a_check_that_another_run_did_is_not_left_out(self) -> None:
-        empty = {
-            "subject": [],
-            "predicate": {"configuration": [], "machine": {}, "checks": [], "leftOut": {"s": "x"}},
-        }
-        check = {
-            "name": "s",
-            "verdict": "passed",
-            "counts": {"passed": 1, "failed": 0, "not run": 0},
-            "cases": [],
-        }
-        other = json.loads(json.dumps(empty))
-        other["predicate"].update(checks=[check], leftOut={})
-        assert "Everything ran" in page.page("T", [empty, other])
+        runs = [evidence("b", left_out={"s": "x"}), evidence("b", checked("s", counts=(1, 0, 0)))]
+        assert "Everything ran" in page.page("T", runs)
 
     def test_a_case_that_another_run_of_the_tree_did_is_not_left_out(self) -> None:
         def run(tree: str, *cases: dict[str, Any]) -> dict[str, Any]:
-            return statement(tree, "c", *cases)
+            return evidence(tree, checked("c", *cases))
 
         text = page.page("T", [run("a"), run("b"), run("c")])
         assert text.index("## Run 1") < text.index("| tree | a |")  # no tree is the usual one
@@ -92,7 +82,7 @@ class TestPages:
         }  # fmt: skip
         figures = {"prompts": 1, "digest": "d", "apart": "without bound", "alone": one}
         said = {"name": "e", "verdict": "passed", "figures": figures}
-        text = page.page("T", [statement("tree", "engines", said)])
+        text = page.page("T", [evidence("tree", checked("engines", said))])
         assert "without bound apart, every one of ours bit for bit as in one of them" in text
 
 
@@ -161,14 +151,8 @@ def kept(folder: Path, name: str, *runs: dict[str, Any]) -> None:
 
 def evidence_of(tree: str) -> dict[str, Any]:
     """Evidence of one failed check of a tree."""
-    said = statement(tree, "parts")
-    check = {
-        "name": "parts", "verdict": "failed", "counts": {"not run": 0, "failed": 1, "passed": 2}, "cases": [],
-    }  # fmt: skip
-    said["predicate"] |= {
-        "checks": [check],
-        "machine": {"gpu": "H, 1"},
-        "configuration": [{"name": "upstream", "digest": {"gitTree": "u" * 40}}],
-    }
+    said = evidence(tree, checked("parts", verdict="failed", counts=(2, 1, 0)))
+    said["predicate"]["machine"] = {"gpu": "H, 1"}
+    said["predicate"]["configuration"] = [{"name": "upstream", "digest": {"gitTree": "u" * 40}}]
     said["subject"].append({"name": "p-1.2+y.x-py3-none-any.whl", "digest": {"sha256": "0"}})
     return said

@@ -95,13 +95,14 @@ class TestTools:
     NINJA = Path(servers.__file__).parent / "machine" / "tools" / "ninja"
 
     def _make(self, folder: Path, **environment: str) -> str:
-        (folder / "build.ninja").write_text("default made.so\n")
+        (folder / "a.ninja").write_text("build made.so: link a.o\ndefault made.so\n")
         real = folder / "bin" / "ninja"
         real.parent.mkdir()
         real.write_text("#!/bin/sh\necho compiled > made.so\n")
         real.chmod(0o755)
         path = f"{self.NINJA.parent}:{self.NINJA.parent}:{real.parent}:{os.environ['PATH']}"
-        subprocess.run(["ninja"], cwd=folder, env={"PATH": path, **environment}, check=True)
+        subprocess.run(["ninja", "-f", "a.ninja"], cwd=folder, env={"PATH": path, **environment}, check=True)
+        assert {each.name for each in folder.iterdir()} == {"a.ninja", "bin", "made.so"}
         return (folder / "made.so").read_text()
 
     def test_what_would_be_compiled_is_there_and_empty(self, tmp_path: Path) -> None:
@@ -151,12 +152,9 @@ class TestEngine:
 
 
 def test_the_folder_of_the_model_stands_for_its_name_in_words_and_bodies() -> None:
-    words = ["--draft", "MODEL", {"model_path": "MODEL", "other": "MODELS"}]
-    assert [probe._named(word, "m") for word in words] == [
-        "--draft",
-        "m",
-        {"model_path": "m", "other": "MODELS"},
-    ]
+    words = ["--draft", "MODEL", {"model_path": "MODEL", "other": "MODELS", "n": 1}]
+    named = ["--draft", "m", {"model_path": "m", "other": "MODELS", "n": 1}]
+    assert [probe._named(word, "m") for word in words] == named
 
 
 class TestCases:
@@ -245,9 +243,6 @@ class TestRequests:
     def test_of_texts_that_may_be_computed_together_what_was_cached_is_not_compared(self) -> None:
         body = [{"cached_tokens": 4, "cached_tokens_details": {}, "text": "x"}]
         assert probe._compared({"status": 200, "body": body}, "together")["body"] == [{"text": "x"}]
-
-    def test_the_folder_of_the_model_is_put_into_a_body(self) -> None:
-        assert probe._named({"model_path": "MODEL", "n": 1}, "m") == {"model_path": "m", "n": 1}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="process_vm_writev is Linux's")

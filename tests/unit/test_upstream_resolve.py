@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from upstream_repo import PROJECT, PYPROJECT, Repo, snapshot_of
+from upstream_repo import PROJECT, PYPROJECT, Repo, problem, snapshot_of
 from upstream_repo import git as plain_git
 
-from builder.errors import BuildError, Mark, Problem
+from builder.errors import BuildError, Mark
 from builder.manifest.model import Pin
 from builder.tree import GITLINK
 from builder.upstream import clone, spec
@@ -42,13 +42,6 @@ def where(tmp_path: Path) -> Sources:
     return Sources(
         None, tmp_path / "cache", (tmp_path / "no-remote.git").as_uri(), False, {}, project=PROJECT
     )
-
-
-def problem(wanted: str, where: Sources) -> Problem:
-    with pytest.raises(BuildError) as error:
-        resolve(wanted, where)
-    (found,) = error.value.problems
-    return found
 
 
 def content(upstream: Upstream) -> dict[str, bytes]:

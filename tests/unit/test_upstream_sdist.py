@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
 import stat
 import tarfile
@@ -14,9 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from upstream_repo import PROJECT, Repo
+from upstream_repo import PROJECT, Repo, digest, only_index, problem
 
-from builder.errors import BuildError, Mark, Problem
+from builder.errors import BuildError, Mark
 from builder.manifest.model import Pin
 from builder.upstream import archive, download
 from builder.upstream.model import Sources, snapshot
@@ -83,10 +82,6 @@ def pack(*members: tuple[tarfile.TarInfo, bytes], form: int = tarfile.PAX_FORMAT
 
 def sdist(files: dict[str, bytes] = FILES, **fields: object) -> bytes:
     return pack(*(member(f"{ROOT}/{name}", data, **fields) for name, data in files.items()))
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def read(data: bytes) -> archive.ReleaseTree:
@@ -236,14 +231,7 @@ def test_a_setup_cfg_and_a_version_file_that_people_wrote_are_kept() -> None:
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that pip takes for the whole world."""
-    folder = tmp_path / "index"
-    folder.mkdir()
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    monkeypatch.setattr(download, "PYTHONS", ("3.12",))
-    return folder
+    return only_index(tmp_path / "index", monkeypatch, "3.12")
 
 
 @pytest.fixture
@@ -270,13 +258,6 @@ def no_pip(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 def pinned(sha256: str | None) -> dict[str, Pin]:
     return {"release": Pin("release", MARK, sdist="1.0", sha256=sha256)}
-
-
-def problem(wanted: str, where: Sources) -> Problem:
-    with pytest.raises(BuildError) as error:
-        resolve(wanted, where)
-    (found,) = error.value.problems
-    return found
 
 
 def test_a_release_is_downloaded_once_without_running_its_code(

@@ -19,11 +19,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tomlkit import parse
-from upstream_repo import PROJECT, Repo
+from upstream_repo import PROJECT, Repo, digest, only_index, problem
 
 from builder.emit.metadata import metadata
 from builder.emit.wheel import build_wheel
-from builder.errors import BuildError, Mark, Problem
+from builder.errors import BuildError, Mark
 from builder.manifest.model import Pin
 from builder.upstream import archive, download, pyproject, wheel
 from builder.upstream.model import Sources, snapshot
@@ -96,10 +96,6 @@ def described(**lines: str) -> dict[str, bytes]:
     for old, new in lines.items():
         text = "\n".join(new if row.startswith(f"{old}:") else row for row in text.split("\n"))
     return changed(METADATA=text.encode())
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def read(data: bytes) -> archive.ReleaseTree:
@@ -287,14 +283,7 @@ def table_of(imported: archive.ReleaseTree) -> dict[str, object]:
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that pip takes for the whole world."""
-    folder = tmp_path / "index"
-    folder.mkdir()
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    monkeypatch.setattr("builder.upstream.download.PYTHONS", ("3.13", "3.12", "3.11"))
-    return folder
+    return only_index(tmp_path / "index", monkeypatch, "3.13", "3.12", "3.11")
 
 
 @pytest.fixture
@@ -324,13 +313,6 @@ def offer_sdist(index: Path) -> None:
             member.size = len(data)
             tar.addfile(member, io.BytesIO(data))
     (index / "sglang-1.0.tar.gz").write_bytes(gzip.compress(out.getvalue(), mtime=0))
-
-
-def problem(wanted: str, where: Sources) -> Problem:
-    with pytest.raises(BuildError) as error:
-        resolve(wanted, where)
-    (found,) = error.value.problems
-    return found
 
 
 def pinned(sha256: str | None, python: str | None = None) -> dict[str, Pin]:

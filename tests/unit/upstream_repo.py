@@ -1,4 +1,4 @@
-"""Small real git repositories for the tests of builder.upstream."""
+"""Small real git repositories and package indexes for the tests of builder.upstream."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
+from builder.errors import BuildError, Problem
 from builder.manifest.model import Project
+from builder.upstream.model import Sources
+from builder.upstream.resolve import resolve
 
 #: what the repositories and archives of the tests hold
 PROJECT = Project("sglang", "python")
@@ -96,3 +101,25 @@ def git(*args: str, stdin: bytes = b"", time: int = 1_700_000_000) -> str:
 def snapshot_of(root: Path) -> dict[str, bytes]:
     """Everything below a folder, to see that nothing was written."""
     return {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def problem(wanted: str, where: Sources) -> Problem:
+    """The only problem of an upstream that cannot be had."""
+    with pytest.raises(BuildError) as error:
+        resolve(wanted, where)
+    (found,) = error.value.problems
+    return found
+
+
+def only_index(folder: Path, monkeypatch: pytest.MonkeyPatch, *pythons: str) -> Path:
+    """A new folder that pip takes for the whole world, asked for wheels of these versions of Python."""
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setattr("builder.upstream.download.PYTHONS", pythons)
+    return folder

@@ -7,25 +7,12 @@ import os
 from pathlib import Path
 
 import pytest
+from pins import MIRROR, had, stated_sources
 
 from builder.analysis.indexed_tree import IndexedTree, world
-from builder.errors import BuildError, Mark
-from builder.manifest.model import Pin, Project
 from builder.tree import Snapshot
-from builder.upstream.cache import default_cache
-from builder.upstream.model import Sources, snapshot
-from builder.upstream.resolve import resolve
+from builder.upstream.model import snapshot
 
-HERE = Mark("manifest.yaml")
-PINS = {
-    "seed": Pin("seed", HERE, commit="f9fc50acd63192d2e3d02a080a88aff57204cd89"),
-    "release": Pin(
-        "release",
-        HERE,
-        sdist="0.5.8",
-        sha256="ecc0b88ac81272e0783c0fa3088e4205075dd8dc2f20c87ae4c73284dfa540a0",
-    ),
-}
 PACKAGES = {"sglang": "python/sglang", "sgl_kernel": "sgl-kernel/python/sgl_kernel"}
 
 
@@ -62,21 +49,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def upstream_snapshot() -> Snapshot:
     """The files of python/ and sgl-kernel/ (the release has only the first)."""
-    mirror = os.environ.get("SGLANG_MIRROR")
-    sources = Sources(
-        Path(mirror) if mirror else None,
-        default_cache(),
-        "https://github.com/sgl-project/sglang.git",
-        bool(mirror),
-        PINS,
-        project=Project("sglang", "python"),
-    )
-    try:
-        upstream = resolve("seed" if mirror else "release", sources)
-    except BuildError as error:
-        if error.problems[0].code == "U001":
-            pytest.skip(f"no upstream can be had here: {error}")
-        raise
+    upstream = had("seed" if MIRROR else "release", stated_sources(MIRROR, offline=bool(MIRROR)))
     return snapshot(upstream, [p for p in upstream.tree if p.startswith(("python/", "sgl-kernel/"))])
 
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 
 import pytest
+from pins import NEEDS_MIRROR, ROOT
 
 from benchmarks.batches import Pin
 from builder.manifest.load import load_default
 from builder.manifest.statements import BASE
 
-ROOT = Path(__file__).parents[2]
-MIRROR = os.environ.get("SGLANG_MIRROR")
 ALL = os.environ.get("SWITCHES") == "all"
 MANIFEST = load_default(ROOT / "manifest.yaml")
 IDS = [batch.id for batch in MANIFEST.batches if batch.id != BASE]
@@ -41,9 +39,7 @@ def _cases() -> Iterator[object]:
     for pin, sample in SAMPLE.items():
         tried = [(name,) for name in IDS] if ALL else sample
         pairs = range(NUMBER_OF_PAIRS) if ALL and pin != "june" else range(0)
-        marks = [
-            pytest.mark.skipif(pin != "release" and not MIRROR, reason="SGLANG_MIRROR is not set"),
-        ]
+        marks = [] if pin == "release" else [NEEDS_MIRROR]
         for names in tried:
             yield pytest.param(pin, names, id=f"{pin}-{'+'.join(names)}", marks=marks)
         for number in pairs:  # which ones they are shows only in upstream's files

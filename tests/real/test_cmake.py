@@ -11,20 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pins import NEEDS_MIRROR, ROOT, upstream
 
 from builder.manifest.load import load_default
 from builder.native.units import libraries, units
 from builder.pipeline.cut import cut
-from builder.upstream.cache import default_cache
-from builder.upstream.model import Sources, snapshot
-from builder.upstream.resolve import resolve
+from builder.upstream.model import snapshot
 
-ROOT = Path(__file__).parents[2]
 PROBE = Path(__file__).parent / "cmake"
-MIRROR = os.environ.get("SGLANG_MIRROR")
 CMAKE = shutil.which("cmake")
 pytestmark = [
-    pytest.mark.skipif(not MIRROR, reason="SGLANG_MIRROR is not set: a release has no kernel tree"),
+    NEEDS_MIRROR,  # a release has no kernel tree
     pytest.mark.skipif(not CMAKE, reason="cmake is not installed"),
     pytest.mark.skipif(
         not (shutil.which("c++") and shutil.which("make")), reason="no C++ compiler, or no make"
@@ -43,8 +40,7 @@ class Trees:
 @pytest.fixture(scope="module")
 def trees() -> Trees:
     manifest = load_default(ROOT / "manifest.yaml")
-    sources = Sources.of(manifest, Path(MIRROR or ""), default_cache(), True)
-    done = cut(snapshot(resolve("seed", sources)), manifest)
+    done = cut(snapshot(upstream("seed", manifest, offline=True)), manifest)
     both = (
         {path: tree[path] for path in tree if path.startswith("sgl-kernel/")}
         for tree in (done.upstream, done.output)

@@ -14,22 +14,15 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from pins import MIRROR, PIN_PARAMS, ROOT, upstream
 
 from builder.manifest.load import load_default
 from builder.tree import SYMLINK, Snapshot
 from builder.upstream.cache import default_cache
-from builder.upstream.model import Sources, snapshot
-from builder.upstream.resolve import resolve
+from builder.upstream.model import snapshot
 from verification import mutation
 
-ROOT = Path(__file__).parents[2]
-MIRROR = os.environ.get("SGLANG_MIRROR")
-NO_MIRROR = "SGLANG_MIRROR is not set: the seed pin needs upstream's git history"
 COUNTED = ("py", "cu", "cuh", "h", "hpp", "cpp", "cc")
-PIN_PARAMS = [
-    "release",
-    pytest.param("seed", marks=pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)),
-]
 
 
 @dataclass(frozen=True)
@@ -54,11 +47,8 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     pin = request.param
     out = tmp_path_factory.mktemp("dist") / "out"
     dist(pin, out)
-    sources = Sources.of(
-        load_default(ROOT / "manifest.yaml"), Path(MIRROR) if MIRROR else None, default_cache(), False
-    )
-    upstream = snapshot(resolve(pin, sources))
-    return Built(pin, out, upstream, json.loads((out / "build.json").read_text()))
+    before = snapshot(upstream(pin, load_default(ROOT / "manifest.yaml")))
+    return Built(pin, out, before, json.loads((out / "build.json").read_text()))
 
 
 def lines_of(data: bytes) -> int:

@@ -4,24 +4,20 @@ is what the same edit on the syntax tree gives."""
 from __future__ import annotations
 
 import ast
-import os
-from pathlib import Path
 
+import pins
 import pytest
+from pins import NEEDS_MIRROR, ROOT, SEED
 
 from builder.manifest.load import load_default
 from builder.pipeline.prune import python_modules
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Policy, Program
-from builder.upstream.cache import default_cache
-from builder.upstream.model import Sources, snapshot
-from builder.upstream.resolve import resolve
+from builder.upstream.model import snapshot
 
-ROOT = Path(__file__).parents[2]
-MIRROR = os.environ.get("SGLANG_MIRROR")
 POINTS = {
-    "seed": "f9fc50acd63192d2e3d02a080a88aff57204cd89",
+    "seed": SEED,
     "pr17353": "3992a023e65ed68cb203fc90164a6962378f187d",
     "0.5.8": "f2ae066a6",
     "0.5.9": "c36a10aab",
@@ -30,12 +26,11 @@ POINTS = {
 }
 
 
-@pytest.mark.skipif(not MIRROR, reason="SGLANG_MIRROR is not set: later points need upstream's history")
+@NEEDS_MIRROR
 @pytest.mark.parametrize("name", POINTS)
 def test_every_edit_equals_the_oracle_at_a_later_point(name: str) -> None:
     manifest = load_default(ROOT / "manifest.yaml")
-    where = Sources.of(manifest, Path(MIRROR or ""), default_cache(), True)
-    upstream = resolve(POINTS[name], where)
+    upstream = pins.upstream(POINTS[name], manifest, offline=True)
     modules = python_modules(upstream.tree, manifest.packages)
     here = snapshot(upstream, [p for p in modules if "/multimodal_gen/" not in p and "/test/" not in p])
     files = {path: here[path] for path in here}

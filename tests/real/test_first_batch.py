@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from pins import NEEDS_MIRROR, ROOT
 
-ROOT = Path(__file__).parents[2]
 BATCH = ROOT / "docs/examples/lora.batch.yaml"
 KEPT = " sglang.srt.lora.lora_manager,"
 
 
-@pytest.mark.skipif(
-    "SGLANG_MIRROR" not in os.environ,
-    reason="SGLANG_MIRROR is not set: the seed pin needs upstream's git history",
-)
+@NEEDS_MIRROR
 def test_lora_leaves_by_the_batch_of_the_page(tmp_path: Path) -> None:
     for folder in ("overlays", "schema"):
         shutil.copytree(ROOT / folder, tmp_path / folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from pins import MIRROR, NEEDS_MIRROR, ROOT, SEED
 
 from builder.lift import versions
 from builder.lift.history import between
@@ -24,13 +24,8 @@ from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, Upstream, snapshot
 from builder.upstream.resolve import resolve
 
-ROOT = Path(__file__).parents[2]
-MIRROR = os.environ.get("SGLANG_MIRROR")
-pytestmark = [
-    pytest.mark.skipif(not MIRROR, reason="SGLANG_MIRROR is not set: a lift needs upstream's history"),
-]
-
-SEED, PR17353 = "f9fc50acd63192d2e3d02a080a88aff57204cd89", "3992a023e65ed68cb203fc90164a6962378f187d"
+pytestmark = NEEDS_MIRROR
+PR17353 = "3992a023e65ed68cb203fc90164a6962378f187d"
 
 
 @cache

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
+from pins import NEEDS_MIRROR, PIN_PARAMS, ROOT, upstream
 
 from builder.cli.cache_file import recalled
 from builder.errors import BuildError, Problem
@@ -18,21 +18,10 @@ from builder.manifest.switches import switch_off
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.ranges import About
 from builder.pipeline.verify import verify
-from builder.upstream.cache import default_cache
-from builder.upstream.model import Sources, snapshot
-from builder.upstream.resolve import resolve
+from builder.upstream.model import snapshot
 
-ROOT = Path(__file__).parents[2]
-MIRROR = os.environ.get("SGLANG_MIRROR")
-NO_MIRROR = "SGLANG_MIRROR is not set: the seed pin needs upstream's git history"
-PIN_PARAMS = [
-    "release",
-    pytest.param("seed", marks=pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)),
-]
 #: Those whose tables of architectures are written in different ways.
-SCOPE_PARAMS = [
-    pytest.param(pin, marks=pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)) for pin in ("seed", "june")
-]
+SCOPE_PARAMS = [pytest.param(pin, marks=NEEDS_MIRROR) for pin in ("seed", "june")]
 
 
 def manifest(*changes: tuple[str, str]) -> Manifest:
@@ -51,11 +40,9 @@ def whole(*changes: tuple[str, str]) -> Manifest:
 
 
 def built(pin: str, wanted: Manifest, memory: Path) -> Cut:
-    mirror = Path(MIRROR) if MIRROR else None
-    where = Sources.of(wanted, mirror, default_cache(), False)
-    upstream = resolve(pin, where)
+    before = upstream(pin, wanted)
     with recalled(memory) as recall:
-        done = cut(snapshot(upstream), wanted, recall=recall, about=About(kind=upstream.kind))
+        done = cut(snapshot(before), wanted, recall=recall, about=About(kind=before.kind))
     verify(done, wanted)
     return done
 
@@ -98,11 +85,9 @@ def cut_with(pin: str, model: str, memory: Path) -> tuple[Cut, list[Problem]]:
     """The cut with one more model, and what is wrong with it: the gates are not asked."""
     kept = "keep: [deepseek, deepseek_v2, deepseek_nextn"
     wanted = manifest((kept, f"{kept}, {model}"))
-    mirror = Path(MIRROR) if MIRROR else None
-    where = Sources.of(wanted, mirror, default_cache(), False)
     found: list[Problem] = []
     with recalled(memory) as recall:
-        return cut(snapshot(resolve(pin, where)), wanted, found.extend, recall), found
+        return cut(snapshot(upstream(pin, wanted)), wanted, found.extend, recall), found
 
 
 ARMS = re.compile(rb"^ *(?:if|elif) .*(?:\"Llama4\" in|LLAMA4_MODEL_ARCHS).*$", re.MULTILINE)
@@ -154,7 +139,7 @@ FAMILIES = [
 
 
 def needs_mirror(pin: str) -> list[pytest.MarkDecorator]:
-    return [] if pin == "release" else [pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)]
+    return [] if pin == "release" else [NEEDS_MIRROR]
 
 
 @pytest.mark.parametrize(

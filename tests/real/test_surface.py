@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from pins import PIN_PARAMS, ROOT, upstream
 
 from builder.analysis.indexed_tree import world
 from builder.analysis.removals import index_removals
@@ -26,21 +26,12 @@ from builder.pipeline.verify import output_world
 from builder.surface.extract import surface as surface_of
 from builder.surface.model import Item, Surface
 from builder.tree import Snapshot
-from builder.upstream.cache import default_cache
-from builder.upstream.model import Sources, snapshot
-from builder.upstream.resolve import resolve
+from builder.upstream.model import snapshot
 
-ROOT = Path(__file__).parents[2]
-MIRROR = os.environ.get("SGLANG_MIRROR")
-NO_MIRROR = "SGLANG_MIRROR is not set: the seed pin needs upstream's git history"
 SERVER_ARGS = "python/sglang/srt/server_args.py"
 HTTP_SERVER = "python/sglang/srt/entrypoints/http_server.py"
 ENVIRON = "python/sglang/srt/environ.py"
 TABLES = "python/sglang/srt/removed_features.py"
-PIN_PARAMS = [
-    "release",
-    pytest.param("seed", marks=pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)),
-]
 
 
 @pytest.fixture(scope="session")
@@ -50,10 +41,8 @@ def manifest() -> Manifest:
 
 @pytest.fixture(scope="session", params=PIN_PARAMS)
 def done(request: pytest.FixtureRequest, manifest: Manifest, memory: Path) -> Cut:
-    mirror = Path(MIRROR) if MIRROR else None
-    sources = Sources.of(manifest, mirror, default_cache(), False)
     with recalled(memory) as recall:
-        return cut(snapshot(resolve(request.param, sources)), manifest, recall=recall)
+        return cut(snapshot(upstream(request.param, manifest)), manifest, recall=recall)
 
 
 def both(done: Cut, path: str) -> list[tuple[str, Surface]]:

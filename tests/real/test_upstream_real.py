@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
+from pins import MIRROR, SEED, had, stated_sources
 
-from builder.errors import BuildError, Mark
-from builder.manifest.model import Pin, Project
 from builder.tree import GITLINK
-from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, Upstream, snapshot
 from builder.upstream.resolve import resolve
 
-SEED = "f9fc50acd63192d2e3d02a080a88aff57204cd89"
-SHA256 = "ecc0b88ac81272e0783c0fa3088e4205075dd8dc2f20c87ae4c73284dfa540a0"
 #: The commit of main that is nearest to the release; the release itself is on a branch of its own.
 NEAREST = "f2ae066a6"
 LINK = "python/sglang/srt/mem_cache/cpp_radix_tree/.clang-format"
@@ -35,40 +28,25 @@ CHANGED_FOR_THE_RELEASE = [
     "python/sglang/srt/multimodal/processors/base_processor.py",
     "python/sglang/srt/server_args.py",
 ]
-PINS = {
-    "seed": Pin("seed", Mark("manifest.yaml"), commit=SEED),
-    "release": Pin("release", Mark("manifest.yaml"), sdist="0.5.8", sha256=SHA256),
-}
-
-
-def sources(mirror: Path | None = None, offline: bool = False) -> Sources:
-    remote = "https://github.com/sgl-project/sglang.git"
-    return Sources(mirror, default_cache(), remote, offline, PINS, project=Project("sglang", "python"))
 
 
 @pytest.fixture(scope="module")
 def release() -> Upstream:
-    try:
-        return resolve("release", sources())
-    except BuildError as error:
-        if error.problems[0].code == "U001":
-            pytest.skip(f"the release is neither in the cache nor to be had: {error}")
-        raise
+    return had("release", stated_sources())
 
 
 @pytest.fixture(scope="module")
 def mirror() -> Sources:
-    given = os.environ.get("SGLANG_MIRROR")
-    if not given:
+    if not MIRROR:
         pytest.skip("SGLANG_MIRROR is not set")
-    return sources(Path(given), offline=True)
+    return stated_sources(MIRROR, offline=True)
 
 
 def test_the_release_is_the_same_tree_on_every_machine(release: Upstream) -> None:
     assert release.tree.id == "151ed9431ec939ddbcabcb19947e28c3b3de106e"
     assert release.commit == "b3624b61b76a54f4a38927837c3e4b9fbd466635"
     assert release.version == "0.5.8"
-    again = resolve("pypi:0.5.8", sources(offline=True))
+    again = resolve("pypi:0.5.8", stated_sources(offline=True))
     assert (again.commit, again.tree.id) == (release.commit, release.tree.id)
     assert len(snapshot(again)) == len(release.tree)
 

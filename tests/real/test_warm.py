@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+import pins
 import pytest
+from pins import NEEDS_MIRROR, ROOT
 
 from builder.cli.cache_file import recalled
 from builder.manifest.load import parse, read_overlays, read_schema, read_scope
@@ -13,12 +14,8 @@ from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.pipeline import build, outcome, request_key
 from builder.pipeline.ranges import about
-from builder.upstream.cache import default_cache
-from builder.upstream.model import Sources, Upstream
-from builder.upstream.resolve import resolve
+from builder.upstream.model import Upstream
 
-ROOT = Path(__file__).parents[2]
-MIRROR = os.environ.get("SGLANG_MIRROR")
 COMMENT = ("\nname: ", "\n# a comment\nname: ")
 RULE = (" docs/platforms/,", " docs/platforms/, docs/get_started/,")
 
@@ -44,15 +41,12 @@ def files(manifest: Manifest, upstream: Upstream, cache: Path) -> tuple[str, dic
     return output.tree.tree.id, dict(output.files)
 
 
-@pytest.mark.skipif(
-    MIRROR is None, reason="SGLANG_MIRROR is not set: the seed pin needs upstream's git history"
-)
+@NEEDS_MIRROR
 def test_a_warm_build_of_the_seed_gives_every_byte_of_a_cold_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manifest = edited()
-    sources = Sources.of(manifest, Path(MIRROR or ""), default_cache(), True)
-    upstream = resolve("seed", sources)
+    upstream = pins.upstream("seed", manifest, offline=True)
     files(manifest, upstream, tmp_path / "warm")
 
     cold = files(edited(COMMENT, RULE), upstream, tmp_path / "cold")

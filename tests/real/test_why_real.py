@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
+from pins import NEEDS_MIRROR, ROOT, upstream
 
 from benchmarks.transcripts import left
 from builder.manifest.load import load_default
@@ -17,12 +15,8 @@ from builder.pipeline.cut import Cut, cut
 from builder.pipeline.outcome import outcome_of
 from builder.pipeline.ranges import about
 from builder.pipeline.verify import output_world
-from builder.upstream.cache import default_cache
-from builder.upstream.model import Sources, snapshot
-from builder.upstream.resolve import resolve
+from builder.upstream.model import snapshot
 
-ROOT = Path(__file__).parents[2]
-MIRROR = os.environ.get("SGLANG_MIRROR")
 DEEPSEEK = "python/sglang/srt/models/deepseek_v2.py is kept and edited"
 #: question, then what the first line begins with at seed and at june (None: as at seed)
 QUESTIONS: list[tuple[str, str, str | None]] = [
@@ -149,13 +143,10 @@ def manifest() -> Manifest:
     return load_default(ROOT / "manifest.yaml")
 
 
-@pytest.fixture(scope="session", params=("seed", "june"))
+@pytest.fixture(scope="session", params=[pytest.param(pin, marks=NEEDS_MIRROR) for pin in ("seed", "june")])
 def asked(request: pytest.FixtureRequest, manifest: Manifest) -> tuple[str, Cut]:
-    if not MIRROR:
-        pytest.skip("SGLANG_MIRROR is not set: the pins need upstream's git history")
-    sources = Sources.of(manifest, Path(MIRROR), default_cache(), True)
-    upstream = resolve(request.param, sources)
-    return request.param, cut(snapshot(upstream), manifest, about=about(upstream, manifest))
+    here = upstream(request.param, manifest, offline=True)
+    return request.param, cut(snapshot(here), manifest, about=about(here, manifest))
 
 
 def test_ordinary_questions_get_their_answer_in_the_first_line(

@@ -1,12 +1,18 @@
-"""Hypothesis profiles: HYPOTHESIS_PROFILE=long runs the random tests for hours instead of seconds."""
+"""Hypothesis profiles, and the worlds that most tests of whole builds begin with.
+
+HYPOTHESIS_PROFILE=long runs the random tests for hours instead of seconds.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+from small_world import World, small_world
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
@@ -26,3 +32,16 @@ def pytest_configure() -> None:
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return small_world(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A world with an output that no test may change."""
+    made = small_world(tmp_path_factory.mktemp("world"))
+    made.good("dist")
+    return made

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_world import ROOT, World, folder_bytes, small_world
+from small_world import ROOT, World, folder_bytes
 
 VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 _KNOWN = (".sglang-deepseek", ".sglang-deepseek.index", "build.json", "provenance.intoto.json", "SHA256SUMS")
@@ -38,22 +38,15 @@ def interpreters() -> dict[str, str]:
 FOUND = interpreters()
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    made = small_world(tmp_path_factory.mktemp("world"))
-    made.good("dist")
-    return made
-
-
 @pytest.mark.parametrize("version", VERSIONS)
-def test_each_python_gives_the_same_tree_and_wheel(world: World, tmp_path: Path, version: str) -> None:
+def test_each_python_gives_the_same_tree_and_wheel(shared: World, tmp_path: Path, version: str) -> None:
     if version not in FOUND:
         pytest.skip(f"no Python {version} with the builder's dependencies")
     done = subprocess.run(
-        [FOUND[version], "-m", "builder", "dist", "--out", str(tmp_path / "out")], cwd=world.home,
-        env=world.environment(BUILDER_CACHE=str(tmp_path / "cache")), capture_output=True, text=True,
+        [FOUND[version], "-m", "builder", "dist", "--out", str(tmp_path / "out")], cwd=shared.home,
+        env=shared.environment(BUILDER_CACHE=str(tmp_path / "cache")), capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     # build.json and what is made of it name the version of Python
-    one, other = folder_bytes(tmp_path / "out", _KNOWN), folder_bytes(world.home / "dist", _KNOWN)
+    one, other = folder_bytes(tmp_path / "out", _KNOWN), folder_bytes(shared.home / "dist", _KNOWN)
     assert one == other

@@ -5,16 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_world import World, small_world
+from small_world import World
 from surroundings import harmless_without, quiet_without_reader, same_output
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A world with an output that no test here may change."""
-    found = small_world(tmp_path_factory.mktemp("world"))
-    found.good("dist")
-    return found
 
 
 @pytest.mark.parametrize(

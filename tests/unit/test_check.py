@@ -8,15 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from small_world import ROOT, World, codes, place, small_world
+from small_world import ROOT, World, codes, place
 
 from builder.cli import VERBS
 from builder.manifest import load
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return small_world(tmp_path)
 
 
 def test_a_manifest_in_order_is_said_to_be_so_without_an_upstream(world: World) -> None:

@@ -13,25 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_world import World, folder_bytes, small_world
+from small_world import World, folder_bytes
 
 INDEX = [".sglang-deepseek.index"]
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A world with an output to compare with."""
-    found = small_world(tmp_path_factory.mktemp("world"))
-    found.good("dist")
-    return found
-
-
-def built(world: World, folder: Path, umask: int = 0o022, words: Sequence[str] = (), **more: str) -> Path:
+def built(shared: World, folder: Path, umask: int = 0o022, words: Sequence[str] = (), **more: str) -> Path:
     """An output below `folder`, from a copy of the manifest there."""
     home = folder / "home"
-    shutil.copytree(world.home, home, ignore=shutil.ignore_patterns("dist"))
+    shutil.copytree(shared.home, home, ignore=shutil.ignore_patterns("dist"))
     done = subprocess.run(
-        [*(words or world.command("dist")), "--out", "out"], cwd=home, env=world.environment(**more),
+        [*(words or shared.command("dist")), "--out", "out"], cwd=home, env=shared.environment(**more),
         capture_output=True, text=True, umask=umask, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -54,22 +46,22 @@ MATRIX = [
 
 @pytest.mark.parametrize(("number", "more"), list(enumerate(MATRIX)))
 def test_other_places_umasks_zones_locales_and_hash_seeds_give_the_same_bytes(
-    world: World, tmp_path: Path, number: int, more: dict[str, str]
+    shared: World, tmp_path: Path, number: int, more: dict[str, str]
 ) -> None:
     umask = (0o000, 0o077, 0o027)[number % 3]
     folder = tmp_path / "another place, with spaces and ünïcode"
     folder.mkdir()
-    out = built(world, folder, umask, **more)
-    assert folder_bytes(out, INDEX) == folder_bytes(world.home / "dist", INDEX)
+    out = built(shared, folder, umask, **more)
+    assert folder_bytes(out, INDEX) == folder_bytes(shared.home / "dist", INDEX)
 
 
-def test_the_clock_has_no_say(world: World, tmp_path: Path) -> None:
-    first = folder_bytes(built(world, tmp_path / "now"), INDEX)
+def test_the_clock_has_no_say(shared: World, tmp_path: Path) -> None:
+    first = folder_bytes(built(shared, tmp_path / "now"), INDEX)
     time.sleep(2.1)  # zip dates have two seconds
-    assert folder_bytes(built(world, tmp_path / "later"), INDEX) == first
+    assert folder_bytes(built(shared, tmp_path / "later"), INDEX) == first
 
 
-def test_the_number_of_processes_has_no_say(world: World, tmp_path: Path) -> None:
+def test_the_number_of_processes_has_no_say(shared: World, tmp_path: Path) -> None:
     driver = (
         "import os, sys, builder.parallel as parallel\n"
         "parallel.FORK_FROM = {least}\nparallel.MIN_WEIGHT = 0\n"
@@ -79,15 +71,15 @@ def test_the_number_of_processes_has_no_say(world: World, tmp_path: Path) -> Non
     )
     for name, least, first in (("one", 0, "del os.fork"), ("many", 1, ""), ("killed", 1, KILLED)):
         words = [sys.executable, "-c", driver.format(least=least, first=first)]
-        out = built(world, tmp_path / name, words=words)
-        assert folder_bytes(out, INDEX) == folder_bytes(world.home / "dist", INDEX)
+        out = built(shared, tmp_path / name, words=words)
+        assert folder_bytes(out, INDEX) == folder_bytes(shared.home / "dist", INDEX)
 
 
 #: Every second process dies before it has done anything.
 KILLED = "fork = os.fork\ndef dying():\n    return fork() or os._exit(9)\nos.fork = dying"
 
 
-def test_the_order_in_which_a_folder_lists_its_files_has_no_say(world: World, tmp_path: Path) -> None:
+def test_the_order_in_which_a_folder_lists_its_files_has_no_say(shared: World, tmp_path: Path) -> None:
     driver = (
         "import os, sys\n"
         "listed, scanned = os.listdir, os.scandir\n"
@@ -100,15 +92,15 @@ def test_the_order_in_which_a_folder_lists_its_files_has_no_say(world: World, tm
         "sys.argv = ['builder', 'dist', *sys.argv[1:]]\n"
         "from builder.cli import main\nmain()\n"
     )
-    out = built(world, tmp_path / "x", words=[sys.executable, "-c", driver])
-    assert folder_bytes(out, INDEX) == folder_bytes(world.home / "dist", INDEX)
+    out = built(shared, tmp_path / "x", words=[sys.executable, "-c", driver])
+    assert folder_bytes(out, INDEX) == folder_bytes(shared.home / "dist", INDEX)
 
 
 def test_the_order_of_edits_and_absences_in_a_batch_changes_nothing_in_the_tree(
-    world: World, tmp_path: Path
+    shared: World, tmp_path: Path
 ) -> None:
-    turned = World(world.repository, world.commit, tmp_path / "home")
-    shutil.copytree(world.home, turned.home, ignore=shutil.ignore_patterns("dist"))
+    turned = World(shared.repository, shared.commit, tmp_path / "home")
+    shutil.copytree(shared.home, turned.home, ignore=shutil.ignore_patterns("dist"))
     text = turned.manifest.read_text("utf-8")
     lines = text.splitlines(keepends=True)
     first = next(n for n, line in enumerate(lines) if "{set: acme.server" in line)
@@ -120,16 +112,16 @@ def test_the_order_of_edits_and_absences_in_a_batch_changes_nothing_in_the_tree(
     assert "".join(lines) != text
     turned.manifest.write_text("".join(lines), "utf-8")
     turned.good("dist")
-    one, other = described(world.home / "dist"), described(turned.home / "dist")
+    one, other = described(shared.home / "dist"), described(turned.home / "dist")
     assert one["output"] == other["output"] and one["wheel"] == other["wheel"]
     assert one["manifest"]["digest"] != other["manifest"]["digest"]
 
 
-def test_a_build_over_an_old_output_gives_the_bytes_of_a_fresh_one(world: World, tmp_path: Path) -> None:
+def test_a_build_over_an_old_output_gives_the_bytes_of_a_fresh_one(shared: World, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for batch in ("fancy", "models", "furniture"):
-        world.good("dist", "--without", batch, "--out", str(out))
+        shared.good("dist", "--without", batch, "--out", str(out))
     os.chmod(out / "tree/README.md", 0o600)
     (out / "tree/LICENSE").unlink()
-    world.good("dist", "--out", str(out))
-    assert folder_bytes(out, INDEX) == folder_bytes(world.home / "dist", INDEX)
+    shared.good("dist", "--out", str(out))
+    assert folder_bytes(out, INDEX) == folder_bytes(shared.home / "dist", INDEX)

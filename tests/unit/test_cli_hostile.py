@@ -15,22 +15,9 @@ from pathlib import Path
 
 import pytest
 from small_files import FILES
-from small_world import ROOT, World, codes, commit_files, folder_bytes, place, small_world
+from small_world import ROOT, World, codes, commit_files, folder_bytes, place
 from surroundings import harmless_without, quiet_without_reader, same_output
 from upstream_repo import git
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return small_world(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A world with an output that no test here may change."""
-    found = small_world(tmp_path_factory.mktemp("world"))
-    found.good("dist")
-    return found
 
 
 def refused(world: World, status: int, code: str, *words: str, **more: str | None) -> str:

@@ -23,11 +23,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
     return small_world(tmp_path_factory.mktemp("world"))
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return small_world(tmp_path)
-
-
 # -- plan
 
 

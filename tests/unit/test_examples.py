@@ -11,13 +11,12 @@ import shlex
 import subprocess
 import tarfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from small_files import FILES
 from small_kernel_wheel import FILES_OF_WHEEL, NAME, wheel
-from small_world import World, codes, commit_files, small_world
+from small_world import World, codes, commit_files
 from test_lift import PLATFORM, SERVER, edited
 
 from builder.cli import options
@@ -31,11 +30,6 @@ from builder.upstream.model import snapshot
 
 Files = Mapping[str, bytes | tuple[str, bytes]]
 PYPROJECT = "python/pyproject.toml"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return small_world(tmp_path)
 
 
 def test_every_code_has_an_example_or_the_reason_why_it_has_none() -> None:

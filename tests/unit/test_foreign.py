@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from small_files import FILES
-from small_world import World, commit_files, small_world
+from small_world import World, commit_files
 
 from builder.pipeline.answers.traces import imported
 
 HEAD = "| family | files | lines | files that stay | lines that stay | largest | needed by |"
 MODEL = b"from acme.words import NextMask\n\n\nclass Deep:\n    pass\n\n\nEntryClass = Deep\n"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return small_world(tmp_path)
 
 
 def table_of(world: World, files: dict[str, str]) -> list[str]:

@@ -9,15 +9,8 @@ from pathlib import Path
 
 import pytest
 from small_files import FILES
-from small_world import World, codes, commit_files, folder_bytes, small_world
+from small_world import World, codes, commit_files, folder_bytes
 from upstream_repo import git
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
-    made = small_world(tmp_path_factory.mktemp("world"))
-    made.good("dist")
-    return made
 
 
 @pytest.fixture

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from small_world import World, codes, small_world
+from small_world import World, codes
 
 BROKEN = """
 import builder.manifest.load as load
@@ -19,11 +18,6 @@ load.load = broken
 from builder.cli import main
 main()
 """
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return small_world(tmp_path)
 
 
 def broken(world: World, *words: str) -> subprocess.CompletedProcess[str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from small_files import FILES
-from small_world import World, commit_files, small_world
+from small_world import World, commit_files
 
 from builder.analysis.projects import projects
 from builder.cli import options
@@ -26,11 +25,6 @@ from builder.pipeline.prune import partial_paths
 from builder.pipeline.verify import again, output_world, verify
 from builder.tree import Entry, Snapshot, Tree, blob_id
 from builder.upstream.model import Upstream, snapshot
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return small_world(tmp_path)
 
 
 def resolved(world: World, manifest: Manifest, spec: str = "seed") -> Upstream:

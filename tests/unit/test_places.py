@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from small_files import OVERLAYS
-from small_world import World, codes, place, small_world
+from small_world import World, codes, place
 
 from builder.errors import Mark, Problem
 from builder.manifest.load import load
@@ -19,11 +18,6 @@ from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 PATH = "python/acme/server.py"
 OURS = "python/acme/parser.py"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return small_world(tmp_path)
 
 
 @pytest.fixture

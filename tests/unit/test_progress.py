@@ -6,10 +6,9 @@ import errno
 import os
 import re
 import sys
-from pathlib import Path
 
 import pytest
-from small_world import World, small_world
+from small_world import World
 
 from builder import progress
 from builder.cli.display import Display
@@ -41,11 +40,6 @@ class Heard:
 
     def summary(self, text: str) -> None:
         self.told.append({"summary": text})
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return small_world(tmp_path)
 
 
 def test_each_item_is_counted_before_it_is_worked_on_and_the_last_one_after() -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from manifest_text import HEAD, problems, schema
 from manifest_text import manifest as parsed
 from small_files import FILES
-from small_world import World, small_world
+from small_world import World
 
 from builder.errors import BuildError, Problem
 from builder.manifest.load import load, parse, read_overlays
@@ -201,11 +200,6 @@ STATEMENTS = {
     ),
 }  # fmt: skip
 MISSES = {"rule": "R001", "quiet": "R009", "absent": "R009", "edit": "R005", "toml": "R005", "edge": "R009"}
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return small_world(tmp_path)
 
 
 def upstream() -> Snapshot:

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path
 
 import pytest
-from small_world import World, codes, commit_files, small_world
+from small_world import World, codes, commit_files
 
 from builder.gates.guarantees import time_limit
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return small_world(tmp_path)
 
 
 @pytest.mark.parametrize(

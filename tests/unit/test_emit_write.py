@@ -82,8 +82,18 @@ def no_swap(one: bytes, other: bytes) -> bool:
     return False
 
 
-def test_everything_is_there_with_its_mode(tmp_path: Path) -> None:
-    out = tmp_path / "out"
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def written(out: Path) -> Path:
+    write(out, output("one"))
+    return out
+
+
+def test_everything_is_there_with_its_mode(out: Path) -> None:
     assert write(out, output("one"))
     found = contents(out)
     assert found["tree/same.py"] == (0o644, b"same = 1\n")
@@ -95,58 +105,47 @@ def test_everything_is_there_with_its_mode(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("swap", [exchange, no_swap])
-def test_a_second_output_replaces_the_first_whole(tmp_path: Path, swap: object) -> None:
-    out = tmp_path / "out"
-    write(out, output("one"))
-    assert write(out, output("two"), swap=swap)  # type: ignore[arg-type]
-    assert contents(out) == expected("two", tmp_path)
-    assert beside(out) == []
+def test_a_second_output_replaces_the_first_whole(written: Path, tmp_path: Path, swap: object) -> None:
+    assert write(written, output("two"), swap=swap)  # type: ignore[arg-type]
+    assert contents(written) == expected("two", tmp_path)
+    assert beside(written) == []
 
 
-def test_an_unchanged_output_is_not_written(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    write(out, output("one"))
-    before = {p: p.lstat() for p in out.rglob("*")}
+def test_an_unchanged_output_is_not_written(written: Path) -> None:
+    before = {p: p.lstat() for p in written.rglob("*")}
     stages: list[str] = []
-    assert unchanged(out, "one")
-    assert not write(out, output("one"), checkpoint=stages.append)
+    assert unchanged(written, "one")
+    assert not write(written, output("one"), checkpoint=stages.append)
     assert stages == []
-    assert {p: p.lstat() for p in out.rglob("*")} == before
+    assert {p: p.lstat() for p in written.rglob("*")} == before
 
 
-def test_another_key_is_a_change(tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def test_another_key_is_a_change(out: Path) -> None:
     assert not unchanged(out, "one")
     write(out, output("one"))
     assert not unchanged(out, "two")
 
 
-def test_files_that_stay_keep_their_inodes_and_are_not_shared(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    write(out, output("one"))
-    same, differs = (out / "tree/same.py").stat().st_ino, (out / "tree/differs.py").stat().st_ino
-    write(out, output("two"))
-    assert (out / "tree/same.py").stat().st_ino == same
-    assert (out / "tree/differs.py").stat().st_ino != differs
-    assert all(p.lstat().st_nlink == 1 for p in out.rglob("*") if not p.is_dir())
-    assert unchanged(out, "two")
+def test_files_that_stay_keep_their_inodes_and_are_not_shared(written: Path) -> None:
+    same, differs = (written / "tree/same.py").stat().st_ino, (written / "tree/differs.py").stat().st_ino
+    write(written, output("two"))
+    assert (written / "tree/same.py").stat().st_ino == same
+    assert (written / "tree/differs.py").stat().st_ino != differs
+    assert all(p.lstat().st_nlink == 1 for p in written.rglob("*") if not p.is_dir())
+    assert unchanged(written, "two")
 
 
-def test_a_missing_file_is_written_again(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    write(out, output("one"))
-    (out / "tree/same.py").unlink()
-    assert not unchanged(out, "one")
-    assert write(out, output("one"))
-    assert contents(out) == expected("one", tmp_path)
+def test_a_missing_file_is_written_again(written: Path, tmp_path: Path) -> None:
+    (written / "tree/same.py").unlink()
+    assert not unchanged(written, "one")
+    assert write(written, output("one"))
+    assert contents(written) == expected("one", tmp_path)
 
 
-def test_lost_permissions_are_set_again(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    write(out, output("one"))
-    (out / "tree/same.py").chmod(0o600)
-    assert write(out, output("one"))
-    assert contents(out) == expected("one", tmp_path)
+def test_lost_permissions_are_set_again(written: Path, tmp_path: Path) -> None:
+    (written / "tree/same.py").chmod(0o600)
+    assert write(written, output("one"))
+    assert contents(written) == expected("one", tmp_path)
 
 
 def test_a_touched_copy_of_the_folder_is_still_ours(tmp_path: Path) -> None:
@@ -162,21 +161,18 @@ def test_a_touched_copy_of_the_folder_is_still_ours(tmp_path: Path) -> None:
     assert contents(copy) == expected("two", tmp_path)
 
 
-def test_caches_of_python_are_no_foreign_files(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    write(out, output("one"))
-    (out / "tree/__pycache__").mkdir()
-    (out / "tree/__pycache__/same.cpython-311.pyc").write_bytes(b"x")
-    assert unchanged(out, "one")
-    assert write(out, output("two"))
-    assert contents(out) == expected("two", tmp_path)
+def test_caches_of_python_are_no_foreign_files(written: Path, tmp_path: Path) -> None:
+    (written / "tree/__pycache__").mkdir()
+    (written / "tree/__pycache__/same.cpython-311.pyc").write_bytes(b"x")
+    assert unchanged(written, "one")
+    assert write(written, output("two"))
+    assert contents(written) == expected("two", tmp_path)
 
 
 # --- what is not ours
 
 
-def test_a_folder_with_files_and_no_marker_is_refused(tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def test_a_folder_with_files_and_no_marker_is_refused(out: Path) -> None:
     out.mkdir()
     (out / "thesis.tex").write_text("years of work")
     assert "thesis.tex" in refused(out, "E001").problems[0].message
@@ -184,17 +180,15 @@ def test_a_folder_with_files_and_no_marker_is_refused(tmp_path: Path) -> None:
     assert beside(out) == []
 
 
-def test_every_foreign_and_edited_file_is_listed(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    write(out, output("one"))
-    (out / "tree/mine.py").write_text("mine")
-    (out / "notes").mkdir()
-    (out / "notes/todo").write_text("todo")
-    (out / "tree/differs.py").write_text("edited by hand")
-    (out / "tree/link").unlink()
-    (out / "tree/link").symlink_to("elsewhere")
-    before = contents(out)
-    messages = [p.message for p in refused(out, "E001").problems]
+def test_every_foreign_and_edited_file_is_listed(written: Path) -> None:
+    (written / "tree/mine.py").write_text("mine")
+    (written / "notes").mkdir()
+    (written / "notes/todo").write_text("todo")
+    (written / "tree/differs.py").write_text("edited by hand")
+    (written / "tree/link").unlink()
+    (written / "tree/link").symlink_to("elsewhere")
+    before = contents(written)
+    messages = [p.message for p in refused(written, "E001").problems]
     assert [m.split("'")[1] for m in messages] == [
         "notes/todo",
         "tree/differs.py",
@@ -202,38 +196,32 @@ def test_every_foreign_and_edited_file_is_listed(tmp_path: Path) -> None:
         "tree/mine.py",
     ]
     assert ["was edited after" in m for m in messages] == [False, True, True, False]
-    assert contents(out) == before
+    assert contents(written) == before
 
 
-def test_a_long_list_of_foreign_files_is_cut_and_says_so(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    write(out, output("one"))
+def test_a_long_list_of_foreign_files_is_cut_and_says_so(written: Path) -> None:
     for number in range(50):
-        (out / f"f{number:02}").write_text("x")
-    problems = refused(out, "E001").problems
+        (written / f"f{number:02}").write_text("x")
+    problems = refused(written, "E001").problems
     assert len(problems) == 21
     assert any("30 more" in p.message for p in problems)
 
 
-def test_a_file_replaced_by_a_folder_or_a_fifo_is_seen(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    write(out, output("one"))
-    (out / "tree/same.py").unlink()
-    os.mkfifo(out / "tree/same.py")
-    assert "tree/same.py" in refused(out, "E001").problems[0].message
+def test_a_file_replaced_by_a_folder_or_a_fifo_is_seen(written: Path) -> None:
+    (written / "tree/same.py").unlink()
+    os.mkfifo(written / "tree/same.py")
+    assert "tree/same.py" in refused(written, "E001").problems[0].message
 
 
 BROKEN = [b"", b"{}", b"[1]", b'{"format": 99}', b"\xff", b"[" * 100_000]
 
 
 @pytest.mark.parametrize("text", [*BROKEN, b'{"format":1,"key":"k","files":{"a":1}}'])
-def test_a_marker_that_is_not_understood_protects_the_folder(tmp_path: Path, text: bytes) -> None:
-    out = tmp_path / "out"
-    write(out, output("one"))
-    (out / MARKER).write_bytes(text)
-    assert not unchanged(out, "one")
-    assert MARKER in refused(out, "E001").problems[0].message
-    assert (out / "tree/same.py").exists()
+def test_a_marker_that_is_not_understood_protects_the_folder(written: Path, text: bytes) -> None:
+    (written / MARKER).write_bytes(text)
+    assert not unchanged(written, "one")
+    assert MARKER in refused(written, "E001").problems[0].message
+    assert (written / "tree/same.py").exists()
 
 
 def test_the_marker_is_the_same_wherever_it_is_written(tmp_path: Path) -> None:
@@ -252,8 +240,7 @@ def test_marker_and_index_read_what_they_write() -> None:
     assert Index.from_bytes(b'{"a": [1, 2, 3, 4]}') == Index()
 
 
-def test_an_output_answers_what_it_was_made_for_and_nothing_else(tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def test_an_output_answers_what_it_was_made_for_and_nothing_else(out: Path, tmp_path: Path) -> None:
     write(out, output("one"), asked="this")
     assert unchanged(out, asked="this")
     assert not unchanged(out, asked="that")
@@ -343,8 +330,7 @@ def test_a_path_that_is_not_plain_is_refused_and_nothing_is_left(tmp_path: Path,
     assert not (tmp_path / "escape").exists()
 
 
-def test_names_that_are_not_utf_8_are_written_as_they_are(tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def test_names_that_are_not_utf_8_are_written_as_they_are(out: Path) -> None:
     write(out, output("one", {"\udcff\udc80.py": b"x\n", "ü": b"y\n"}))
     assert b"\xff\x80.py" in os.listdir(os.fsencode(out / "tree"))
     assert unchanged(out, "one")
@@ -502,8 +488,7 @@ def test_the_umask_has_no_say(tmp_path: Path, umask: int) -> None:
 # --- other builders, and death
 
 
-def test_another_builder_is_waited_for_and_then_named(tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def test_another_builder_is_waited_for_and_then_named(out: Path, tmp_path: Path) -> None:
     with FileLock(str(tmp_path / ".out.sglang-deepseek.lock")):
         start = time.monotonic()
         error = refused(out, "E004", wait_s=0.3)
@@ -579,15 +564,13 @@ def test_an_interrupt_cleans_up_at_once(tmp_path: Path) -> None:
     assert beside(out) == []
 
 
-def test_an_unchanged_build_cleans_up_after_a_killed_one(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    write(out, output("one"))
-    run(out, "half", signal.SIGKILL)
-    assert beside(out) != []
-    assert not unchanged(out, "one")
-    assert not write(out, output("one"))
-    assert beside(out) == []
-    assert unchanged(out, "one")
+def test_an_unchanged_build_cleans_up_after_a_killed_one(written: Path) -> None:
+    run(written, "half", signal.SIGKILL)
+    assert beside(written) != []
+    assert not unchanged(written, "one")
+    assert not write(written, output("one"))
+    assert beside(written) == []
+    assert unchanged(written, "one")
 
 
 def test_many_builders_at_once_leave_one_whole_output(tmp_path: Path) -> None:

@@ -82,13 +82,7 @@ class Drill:
     def run(self, scene: Scene, at: int = -1, fault: str = "SIGKILL") -> Outcome:
         """One `dist`, with a fault at its call number `at`, if it makes so many."""
         words = ["dist"] if scene.remote else ["dist", "--mirror", str(self.world.repository.path)]
-        case = {
-            "words": words,
-            "folder": str(self.world.home),
-            "at": at,
-            "fault": fault,
-            "swap": scene.swap,
-        }
+        case = {"words": words, "folder": str(self.world.home), "at": at, "fault": fault, "swap": scene.swap}
         assert self._server.stdin is not None and self._server.stdout is not None
         self._server.stdin.write(json.dumps(case) + "\n")
         self._server.stdin.flush()

@@ -90,7 +90,11 @@ def misplace(one: Any) -> Any:
 
 def misplaceable(place: Place) -> list[Mark]:
     """The marks of the facts and absent symbols that must match here and name a module of a package."""
-    held = [name for name, folder in place.manifest.packages.items() if _holds(place.upstream, folder)]
+    held = [
+        name
+        for name, folder in place.manifest.packages.items()
+        if any(path.startswith(f"{folder}/") for path in place.upstream)
+    ]
     asked = excused(place.manifest, place.about, ())
     return [
         one.mark
@@ -100,10 +104,6 @@ def misplaceable(place: Place) -> list[Mark]:
         and not (isinstance(one, Absent) and one.kind == "module")
         and any(one.name.startswith(f"{name}.") and "**" not in one.name for name in held)
     ]
-
-
-def _holds(upstream: Snapshot, folder: str) -> bool:
-    return any(path.startswith(f"{folder}/") for path in upstream)
 
 
 def candidates(place: Place) -> list[Mark]:
@@ -206,15 +206,9 @@ def _problems(
     data: bytes, overlays: Mapping[str, bytes], others: Mapping[str, str], root: Path
 ) -> tuple[Problem, ...]:
     scope = read_scope(root)
+    known = scope if isinstance(scope, bytes) else None
     try:
-        parse(
-            data,
-            "manifest.yaml",
-            overlays,
-            read_schema(root),
-            others,
-            scope if isinstance(scope, bytes) else None,
-        )
+        parse(data, "manifest.yaml", overlays, read_schema(root), others, known)
     except BuildError as error:
         return error.problems
     return ()

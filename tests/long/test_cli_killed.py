@@ -61,9 +61,7 @@ def test_sigkill_anywhere_leaves_one_whole_output_and_the_next_run_cleans_up(
         # the one moment without an output: what was there lies beside, and the next run knows
         assert not (world.home / "dist").exists()
     else:
-        assert contents(world.home / "dist") == (
-            outputs.new if place in ("swapped", "cleaned") else outputs.old
-        )
+        assert contents(world.home / "dist") == output_after(place, outputs)
     world.good("dist")
     assert contents(world.home / "dist") == outputs.new
     assert beside(world) == []

@@ -187,17 +187,8 @@ def test_the_wheel_installs_and_the_server_arguments_import(
 ) -> None:
     wheel = next(built.out.glob("*.whl"))
     target = tmp_path / "site"
-    install = [
-        str(clean_environment),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--target",
-        str(target),
-    ]
-    subprocess.run([*install, str(wheel)], check=True)
+    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(wheel)]
+    subprocess.run([str(clean_environment), *install], check=True)
     script = (
         "import sglang, sglang.srt.server_args as s; print(sglang.__file__); print(sglang.__version__);"
         "print(s.ATTENTION_BACKEND_CHOICES)"

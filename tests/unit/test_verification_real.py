@@ -367,15 +367,11 @@ class TestDefaults:
         found = defaults.compared([
             (upstream, self.measured(2.0, "fa3")), (ours, self.measured(2.5, "flashinfer")),
         ])  # fmt: skip
-        case = {
-            "name": found[0].name,
-            "verdict": PASSED,
-            "lines": found[0].lines,
-            "figures": found[0].figures,
-        }
+        one = found[0]
+        case = {"name": one.name, "verdict": PASSED, "lines": one.lines, "figures": one.figures}
         said = {"predicate": {"checks": [{"name": "defaults", "cases": [case]}]}}
         rows = plot.rows_of(said)
-        assert rows == [("v3 decode 8 x 4096", found[0].figures)]
+        assert rows == [("v3 decode 8 x 4096", one.figures)]
         drawn = plot.drawn(rows)
         assert ElementTree.fromstring(drawn).tag.endswith("svg")
         assert ">1.25<" in drawn

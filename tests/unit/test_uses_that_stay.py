@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from manifest_text import manifest
 
 from builder.errors import BuildError
@@ -58,8 +57,12 @@ def test_an_entry_of_a_list_comes_with_the_edit_that_drops_it_and_that_edit_work
     assert hint(without_call(MAIN), "Fancy", f"[{edit}]") == ""
 
 
-@pytest.mark.parametrize("absent", ["Fancy", "Wide"])
-def test_an_argument_of_a_call_and_one_of_two_entries_on_a_line_come_with_no_edit(absent: str) -> None:
-    main = MAIN if absent == "Fancy" else without_call(MAIN)
-    said = hint(main, absent)
-    assert said.startswith("Build with") and "To drop this one" not in said
+def test_one_of_two_entries_on_a_line_comes_with_no_edit() -> None:
+    said = hint(without_call(MAIN), "Wide")
+    assert said.startswith("Build with") and "To drop" not in said
+
+
+def test_of_an_entry_and_an_argument_of_a_call_only_the_entry_comes_with_an_edit() -> None:
+    said = hint(MAIN, "Fancy")
+    assert said.startswith("Build with") and said.count("drop_entry") == 1
+    assert said.endswith("To drop this one: {drop_entry: '(Fancy, \"fancy\")', in: pkg.main.handlers}.")

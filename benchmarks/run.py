@@ -181,9 +181,9 @@ _PATCHED = "python/sglang/srt/utils/watchdog.py"
 EDITS = {
     "comment": ("\nname: ", "\n# a comment\nname: "),
     "reason": ("why: MindSpore models run on Ascend only.", "why: MindSpore runs on Ascend only."),
-    "rule": (" docs/platforms/,", " docs/platforms/, docs/get_started/,"),
+    "rule": ("[docs/platforms/,", "[docs/platforms/, docs/get_started/,"),
     "fact": (
-        "        sglang.srt.layers.quantization.fp8_kernel.is_fp8_fnuz: {value: false, until: 0.5.13}\n",
+        "    sglang.srt.layers.quantization.fp8_kernel.is_fp8_fnuz: {value: false, until: 0.5.13}\n",
         "",
     ),
     "patch": (
@@ -195,17 +195,19 @@ EDITS = {
 
 
 def edited_project(folder: Path, kind: str) -> Path:
-    """A copy of the manifest and all that belongs to it, with one edit."""
+    """A copy of the manifest with its parts and all that belongs to it, with one edit."""
     for name in ("overlays", "schema", "records", "docs/scope.yaml", "manifest.lock", "LICENSE", "NOTICE"):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
         copy(ROOT / name, target)
     old, new = EDITS[kind]
-    text = (ROOT / "manifest.yaml").read_text()
-    if text.count(old) != 1:
-        sys.exit(f"the manifest has {text.count(old)} times what the {kind} edit changes: {old!r}")
-    (folder / "manifest.yaml").write_text(text.replace(old, new))
+    shutil.copyfile(ROOT / "manifest.yaml", folder / "manifest.yaml")
+    files = [folder / "manifest.yaml", *sorted((folder / "overlays").glob("*/facts.yaml"))]
+    places = [file for file in files for _ in range(file.read_text().count(old))]
+    if len(places) != 1:
+        sys.exit(f"the manifest has {len(places)} times what the {kind} edit changes: {old!r}")
+    places[0].write_text(places[0].read_text().replace(old, new))
     return folder
 
 

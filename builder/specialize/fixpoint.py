@@ -170,19 +170,10 @@ class _Fixpoint:
         self.result, self.oracle.mismatches, self.touched = Specialized({}), [], set()
         dirty: Dirty = {**self.news()}
         again = self.importing_gone() | self.unhindered() | (self.unplaced & self.files.keys())
-        again |= self.naming([self.names[path] for path in leaving]) & set(self.edited())
+        lost = {self.names[path].rpartition(".")[2] for path in leaving}
+        again |= self.files_with(lost) & set(self.edited())
         dirty.update(dict.fromkeys(again - self.frozen))
         return self.settle(dirty)
-
-    def naming(self, modules: Iterable[str]) -> set[str]:
-        """The files that may mean one of these modules: by its whole name, or as a name of its package."""
-        named: set[str] = set()
-        for module in modules:
-            package, _, last = module.rpartition(".")
-            holders = self.words.holding([last.encode()])
-            named |= holders & (self.links.binders(module) | self.links.binders(package))
-            named |= {path for path in holders if path in self.files and module.encode() in self.files[path]}
-        return named
 
     def leave(self, path: str) -> None:
         """A file leaves, with all that is known of it."""

@@ -18,6 +18,10 @@ _PARTS = frozenset([
 ])  # fmt: skip
 #: Functions that give an option, or what they are asked of.
 _GIVES = frozenset(["getattr", "getenv", "str", "sorted", "list", "tuple"])
+#: Functions that list modules or files.
+_LISTS = frozenset([
+    "glob", "iglob", "iter_modules", "iterdir", "listdir", "rglob", "scandir", "walk", "walk_packages",
+])  # fmt: skip
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -45,8 +49,11 @@ class Callers:
                 return name in busy or self._name_given(name, around, busy | {name})
             case ast.Constant():
                 return True
+            case ast.Attribute(value=ast.Name(id=name)):
+                # an object has the name from somewhere else, unless a loop found it in a folder
+                return not any(_lists_files(found) for function in around for found in _loops(function, name))
             case ast.Attribute(value=inner):
-                return isinstance(inner, (ast.Name, ast.Attribute)) or self._given(inner, around, busy)
+                return self._given(inner, around, busy)
             case ast.Subscript(value=inner):
                 return self._given(inner, around, busy)
             case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _PARTS:
@@ -75,22 +82,39 @@ def _parameters(args: ast.arguments) -> set[str]:
     return {arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
 
 
+def _loops(function: ast.AST, name: str) -> Iterator[ast.expr]:
+    """What the loops of a function go through that bind a name."""
+    for node in nodes(function):
+        if isinstance(node, (ast.For, ast.comprehension)) and _binds(node.target, name):
+            yield node.iter
+
+
+def _lists_files(values: ast.expr) -> bool:
+    return any(isinstance(part, ast.Call) and last_name(part.func) in _LISTS for part in nodes(values))
+
+
 def _stored(function: ast.AST, name: str) -> Iterator[ast.expr | None]:
     """What each statement of a function binds to a name or takes it from; None where that cannot be seen."""
+    yield from _loops(function, name)
     for node in nodes(function):
-        targets: list[ast.expr] = []
-        value: ast.expr | None = None
         match node:
-            case ast.Assign():
-                targets, value = node.targets, node.value
-            case ast.AnnAssign() | ast.NamedExpr():
-                targets, value = [node.target], node.value
             case ast.For() | ast.comprehension():
-                targets, value = [node.target], node.iter
-            case ast.AugAssign():
-                targets = [node.target]
+                pass
+            case ast.Assign():
+                if any(_binds(target, name) for target in node.targets):
+                    yield node.value
+            case ast.AnnAssign() | ast.NamedExpr():
+                if _binds(node.target, name):
+                    yield node.value
+            case ast.AugAssign(target=target) | ast.withitem(optional_vars=ast.expr() as target):
+                if _binds(target, name):
+                    yield None
             case ast.alias() if (node.asname or node.name) == name:
                 yield None
-        parts = (part for target in targets for part in nodes(target))
-        if any(isinstance(part, ast.Name) and part.id == name for part in parts):
-            yield value
+            case ast.FunctionDef() | ast.ClassDef() | ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar():
+                if node.name == name and node is not function:
+                    yield None
+
+
+def _binds(target: ast.expr, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in nodes(target))

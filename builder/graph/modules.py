@@ -15,7 +15,7 @@ from builder.parallel import map_parallel
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 #: Changes whenever `summarise` can give another value for the same bytes.
-SUMMARY_VERSION = 4
+SUMMARY_VERSION = 5
 
 ImportKind = Literal["eager", "guarded", "lazy", "typing"]
 DefinitionKind = Literal["function", "class", "constant", "import", "attribute"]

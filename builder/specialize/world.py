@@ -39,7 +39,7 @@ def question(find: Callable[P, bool]) -> Callable[P, bool]:
     """Make a function a question about the whole program: a world finds the answer once.
 
     Its first argument is the world, the others are strings, and its answer is a function of the program's
-    files. What cannot be known is answered with True, which stands in the way of an edit.
+    files. What cannot be known gets the answer by which code stays.
     """
 
     @wraps(find)

@@ -196,6 +196,9 @@ def test_dynamic_imports_keep_what_is_constant() -> None:
         ("    for one in listdir(name):\n        import_module(one)\n", False),
         ("    for one in iter_modules(name):\n        import_module(one)\n", False),
         ("    with names() as one:\n        import_module(one)\n", False),
+        ("    with names() as name:\n        import_module(name)\n", False),
+        ("    for one in TABLE.values():\n        import_module(one.module)\n", True),
+        ("    for one in Path(name).glob('*'):\n        import_module(one.stem)\n", False),
         ("    import_module(elsewhere)\n", False),
     ],
 )

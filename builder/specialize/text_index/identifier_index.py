@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from builder.specialize.text_index.shared_words import shared_counts
 
@@ -19,15 +20,10 @@ def identifier_counts(data: bytes) -> Counter[bytes]:
     return shared_counts(_WORD.findall(data))
 
 
-_OF_FILES: dict[bytes, Counter[bytes]] = {}
-
-
+@lru_cache(maxsize=8192)  # the Python of an upstream and its edited texts
 def file_counts(data: bytes) -> Counter[bytes]:
     """How often each identifier occurs in the text of a file, which is counted once. Nobody may change it."""
-    counts = _OF_FILES.get(data)
-    if counts is None:
-        counts = _OF_FILES[data] = identifier_counts(data)
-    return counts
+    return identifier_counts(data)
 
 
 def defines(data: bytes) -> Counter[bytes]:

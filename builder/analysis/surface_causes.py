@@ -11,6 +11,7 @@ from builder.analysis.removals import Removal, Removals
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Edit, Rule
 from builder.source.fields import last_name
+from builder.specialize.text_index.identifier_index import file_counts
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
 from builder.surface.scan import calls
 from builder.surface.scan import place as place_of
@@ -174,7 +175,7 @@ class Causes:
             text = rb"\b%b\b" % word
         for path in sorted(self.removals.by_path):
             source = path.endswith(".py") and "/test" not in path and path in self.sources.snapshot
-            if source and word in (data := self.sources.snapshot[path]) and re.search(text, data):
+            if source and word in file_counts(data := self.sources.snapshot[path]) and re.search(text, data):
                 yield path, self.removals.by_path[path]
 
     # -- what changed -------------------------------------------------------------------------------

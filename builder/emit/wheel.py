@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
+from zlib import ZLIB_RUNTIME_VERSION
 
 from builder.emit.archive import deflate, join
 from builder.emit.members import read_pyproject, wheel_members
@@ -26,6 +27,7 @@ from builder.emit.metadata import (
 )
 from builder.errors import Mark, fail
 from builder.manifest.model import Project
+from builder.memo import recall_each
 from builder.tree import EXECUTABLE, Snapshot
 from builder.upstream.pyproject import TAGS, TOOL
 from builder.upstream.wheel_archive import Packed
@@ -82,9 +84,7 @@ def build_wheel(
     rows = [(path, *files[path]) for path in sorted(files)] + [
         (path, own[path], False) for path in sorted(own)
     ]
-    # zlib releases the GIL, so threads are enough
-    with ThreadPoolExecutor(2) as pool:
-        members = with_record(list(pool.map(lambda row: deflate(*row), rows)), info)
+    members = with_record(_deflated(rows), info)
     data = b"".join(join(members))
     return Wheel(
         name=f"{stem}-{_compressed(tags)}.whl",
@@ -93,6 +93,17 @@ def build_wheel(
         content_sha256=content_digest(members),
         files=len(members),
     )
+
+
+def _deflated(rows: Sequence[tuple[str, bytes, bool]]) -> list[Packed]:
+    """The members with these paths, bytes and executable bits; most files are as in an earlier wheel."""
+
+    def deflate_each(numbers: Sequence[int]) -> list[Packed]:
+        # zlib releases the GIL, so threads are enough
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(lambda number: deflate(*rows[number]), numbers))
+
+    return recall_each(f"member of a wheel (zlib {ZLIB_RUNTIME_VERSION})", rows, deflate_each)
 
 
 def _tags(files: Iterable[str], pyproject: Mapping[str, Any], project: Project) -> list[str]:

@@ -85,6 +85,7 @@ class _Attribution:
         self.reasons: dict[int, Reasons] = {}  # index of a place -> why it left
         self.names: dict[tuple[str, str], Reasons] = {}  # path, name bound in it -> why it left
         self.users: defaultdict[str, list[int]] = defaultdict(list)  # name -> the places that use it
+        self.edits: defaultdict[str, list[int]] = defaultdict(list)  # path -> the places of the manifest's edits
         self.shifts: dict[str, list[Run]] = {}  # path -> the lines that its edits left alone
 
     def run(self) -> Attributed:
@@ -139,6 +140,8 @@ class _Attribution:
 
     def add(self, place: _Place) -> None:
         self.places.append(place)
+        if not place.counts:
+            self.edits[place.path].append(len(self.places) - 1)
         for token in place.block.body:
             if token not in place.block.defines:
                 self.users[token].append(len(self.places) - 1)
@@ -167,7 +170,7 @@ class _Attribution:
         if not _LITERALS.intersection(block.head):
             return ()
         # an edit put a literal where a condition was: the nearest of the file
-        edits = [n for n, p in enumerate(self.places) if p.path == place.path and not p.counts]
+        edits = self.edits[place.path]
         nearest = min(edits, key=lambda n: abs(self.places[n].block.line - block.line), default=None)
         return self.reasons[nearest] if nearest is not None else ()
 

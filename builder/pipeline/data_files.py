@@ -149,9 +149,10 @@ def _opened(paths: Iterable[str], rules: tuple[Rule, ...]) -> dict[str, Rule]:
     sets = [(rule, PatternSet([rule.pattern])) for rule in rules]
     opened: dict[str, Rule] = {}
     for path in paths:
-        rule = next((rule for rule, patterns in sets if patterns.matching(path)), None)
-        if rule is not None and _ending(path) and _PLAIN.fullmatch(path) and not _DOCUMENT.search(path):
-            opened[path] = rule
+        if _ending(path) and _PLAIN.fullmatch(path) and not _DOCUMENT.search(path):
+            rule = next((rule for rule, patterns in sets if patterns.matching(path)), None)
+            if rule is not None:
+                opened[path] = rule
     return opened
 
 

@@ -14,10 +14,10 @@ from builder.errors import Mark, Problem
 from builder.graph.names import folder_of, locate, module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact, Rule
+from builder.memo import recall
 from builder.pipeline.prune import folders_of, python_modules
 from builder.pipeline.ranges import matches_nothing
 from builder.select.rules import holds_path
-from builder.specialize.text_index.identifier_index import file_counts
 from builder.spelling import nearest
 from builder.tree import Snapshot
 
@@ -59,8 +59,9 @@ def with_spelling(problems: Iterable[Problem], manifest: Manifest, upstream: Sna
 
 def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
     """Return the names that no Python file holds."""
-    texts = [upstream[path] for path in upstream if path.endswith(".py")]
-    words = frozenset().union(*map(file_counts, texts))
+    python = upstream.restrict(path for path in upstream if path.endswith(".py"))
+    texts = list(python.values())
+    words = recall("words of a tree", (python.tree.id,), lambda: _words(texts))
     missing = [name for name in names if name.encode() not in words]
     joined = b"\n".join(words)  # an identifier may be a part of a word; the words are a tenth of the text
     return frozenset(
@@ -69,6 +70,10 @@ def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
         if (encoded := name.encode()) not in joined
         and (_IDENTIFIER.fullmatch(encoded) or not any(encoded in text for text in texts))
     )
+
+
+def _words(texts: Iterable[bytes]) -> frozenset[bytes]:
+    return frozenset().union(*map(_IDENTIFIER.findall, texts))
 
 
 def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
@@ -237,7 +242,8 @@ def unused_roots(
             # a name outside the packages is held by no part of an upstream
             if misspelt and (folder is None or not within or holds_path(f"{folder}/", within)):
                 message = f"The root `{pattern}` names no module of upstream."
-                problems.append(matches_nothing(message, mark, nearest(pattern, names)))
+                hint = None if mark in ranged else nearest(pattern, names)
+                problems.append(matches_nothing(message, mark, hint))
             continue
         rule = removed.get(paths.get(pattern, ""))
         if rule is not None and rule.verdict == "remove":

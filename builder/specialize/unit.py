@@ -45,6 +45,9 @@ class Unit:
         self.hidden: list[tuple[int, int]] = []
         # imports of which all names leave, while their module still runs
         self.running: set[ast.AST] = set()
+        # answers about the file without what leaves, and how much that was
+        self._without: dict[Question, object] = {}
+        self._left_at = (0, 0, 0)
 
     @property
     def version(self) -> int:
@@ -61,11 +64,17 @@ class Unit:
         return self._answers.digest
 
     def told(self, question: Question, find: Callable[[], T]) -> T:
-        """What `find` gives, which must depend on the bytes of the file alone; it is found out once.
-
-        Once something of the file leaves, it is found out each time.
-        """
-        return find() if self.leaving or self.hidden else self._answers.get(question, find)
+        """What `find` gives, which must depend on the bytes of the file alone, and on what of it leaves; it is
+        found out once, and anew when more of the file leaves."""
+        if not (self.leaving or self.hidden):
+            return self._answers.get(question, find)
+        now = (len(self.leaving), len(self.hidden), len(self.running))  # they only ever grow
+        if self._left_at != now:
+            self._left_at, self._without = now, {}
+        if question not in self._without:
+            self._without[question] = find()
+        found: T = self._without[question]  # type: ignore[assignment]
+        return found
 
     @property
     def module(self) -> Module:

@@ -33,12 +33,16 @@ _HERE = re.compile(rb"(?<![\w.])__(?:file|name|package|path)__")
 
 
 class _Loader(NamedTuple):
-    """A definition that loads modules by names: those that its strings name, and how others begin."""
+    """A definition that loads modules by names: those that its strings name, and how others begin.
+
+    `walks`: it goes through packages or folders; `here`: it has the name or the place of its own module.
+    """
 
     path: str
-    text: bytes
     whole: frozenset[str]
     begun: frozenset[str]
+    walks: bool
+    here: bool
 
 
 class Reflection:
@@ -109,14 +113,8 @@ class Reflection:
     def _loaders(self) -> list[_Loader]:
         """The definitions that load modules by names, and that look up names that no text shows."""
         if self._loading is None:
-            found: dict[tuple[str, bytes], None] = {}
-            for path in sorted(self._words.holding(_LOADERS)):
-                unit = self._world.unit(path)
-                for node in uses_of(unit, _LOADERS):
-                    text = _text_around(unit, node)
-                    if looks_up(text) and (last_name(node) != "modules" or _is_asked_for_any(unit, node)):
-                        found[path, text] = None
-            self._loading = [_Loader(path, text, *modules_named(text)) for path, text in found]
+            units = map(self._world.unit, sorted(self._words.holding(_LOADERS)))
+            self._loading = [loader for unit in units for loader in _loaders_in(unit)]
         return self._loading
 
     def _named(self) -> frozenset[str]:
@@ -134,11 +132,28 @@ class Reflection:
         packages, or through the files beside it?"""
         if any(f"{unit.name}.".startswith(f"{start}.") for start in loader.begun):
             return True
-        if not _WALKS.search(loader.text):
+        if not loader.walks:
             return False
-        if _HERE.search(loader.text) and unit.path.startswith(f"{loader.path.rpartition('/')[0]}/"):
+        if loader.here and unit.path.startswith(f"{loader.path.rpartition('/')[0]}/"):
             return True
         return not packages.isdisjoint(loader.whole | modules_held(self._world, loader.path))
+
+
+def _loaders_in(unit: Unit) -> tuple[_Loader, ...]:
+    """The definitions of a file that load modules by names, and that look up names that no text shows."""
+
+    def find() -> tuple[_Loader, ...]:
+        texts: dict[bytes, None] = {}
+        for node in uses_of(unit, _LOADERS):
+            text = _text_around(unit, node)
+            if looks_up(text) and (last_name(node) != "modules" or _is_asked_for_any(unit, node)):
+                texts[text] = None
+        return tuple(
+            _Loader(unit.path, *modules_named(text), bool(_WALKS.search(text)), bool(_HERE.search(text)))
+            for text in texts
+        )
+
+    return unit.told(("loaders", unit.path), find)
 
 
 def _is_asked_for_any(unit: Unit, node: ast.AST) -> bool:

@@ -59,6 +59,7 @@ def report_data(
         "diffs": diffs(context, figures.rows, figures.blocks, tables),
         "definitions": definitions(context, numbers, tables),
         "server": manifest.roots.command_line,
+        "models": manifest.roots.model_package,
         "surface": surface_rows(context, tables),
         "requirements": requirement_rows(context, tables),
         "uncertain": {
@@ -70,10 +71,14 @@ def report_data(
     return data | {"reasons": list(tables.reasons), "texts": list(tables.texts)}
 
 
+_WITHOUT_BATCH = "No batch: what no root reaches leaves, and what the manifest keeps or removes for every scope."
+_SEVERAL_FACTS = "No batch: facts of several batches decide together."
+
+
 def _stated(batch: Batch | None) -> dict[str, Any]:
     """Return what the page says of a batch that the manifest states, or of another source of reasons."""
     if batch is None or batch.id == BASE:
-        return {"stated": False}
+        return {"stated": False, "why": _WITHOUT_BATCH if batch is not None else _SEVERAL_FACTS}
     return {
         "stated": True,
         "why": batch.why,
@@ -131,6 +136,8 @@ def requirement_rows(context: Context, tables: Tables) -> list[list[Any]]:
 
 
 STATES = ("kept", "edited", "removed", "added")
+#: How many lines a diff shows around a change; upstream.diff shows more.
+_CONTEXT = 1
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+", re.MULTILINE)
 
 
@@ -190,7 +197,7 @@ def diffs(
         if not (is_text(old) and is_text(new)):
             continue
         pieces: list[list[Any]] = []
-        for first, last, text in split_hunks(hunks(old, new)):
+        for first, last, text in split_hunks(hunks(old, new, _CONTEXT)):
             within = [b for b in blocks.get(row.path, ()) if b.line < last and first < b.line + b.lines]
             within.sort(key=lambda b: -b.lines)
             # a block's lines count for the first of its reasons
@@ -219,8 +226,8 @@ def split_hunks(text: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def definitions(context: Context, numbers: Mapping[str, int], tables: Tables) -> list[list[Any]]:
-    """For each Python file: number of its path, the names that it defines (upstream's, of a removed file),
-    and those that left an edited file: name, statement that removed it, its reasons."""
+    """For each Python file: number of its path, the public names that it defines (of a removed file those at
+    its top), and those that left an edited file: name, statement that removed it, its reasons."""
     result: list[list[Any]] = []
     before, after = context.cut.upstream, context.cut.output
     for path in sorted(path for path in numbers if path.endswith(".py")):
@@ -231,6 +238,12 @@ def definitions(context: Context, numbers: Mapping[str, int], tables: Tables) ->
                 removal = context.cut.removals.symbol(f"{module}.{name}") if module else None
                 cause = tables.text(str(removal) if removal else None)
                 gone.append([name, cause, tables.of(reasons_of(removal))])
-        if names or gone:
-            result.append([numbers[path], " ".join(sorted(names)), gone])
+        shown = sorted(name for name in names if _is_shown(name, whole=path in after.tree))
+        if shown or gone:
+            result.append([numbers[path], " ".join(shown), gone])
     return result
+
+
+def _is_shown(name: str, whole: bool) -> bool:
+    """Return whether the page lists a definition: a public one, of the top unless the file stays."""
+    return not any(part.startswith("_") for part in name.split(".")) and (whole or "." not in name)

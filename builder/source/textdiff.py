@@ -14,7 +14,6 @@ from builder.memo import remembered
 
 #: edits after which Myers gives up and the stretch is shown as replaced: bounds time and memory
 _MAX_EDITS = 300
-_CONTEXT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +138,8 @@ def split(text: bytes) -> list[bytes]:
 
 
 @remembered
-def hunks(before: bytes, after: bytes) -> bytes:
-    """The hunks of a unified diff with three lines of context; nothing for equal texts."""
+def hunks(before: bytes, after: bytes, context: int = 3) -> bytes:
+    """The hunks of a unified diff with some lines of context; nothing for equal texts."""
     a, b = split(before), split(after)
     changes: list[tuple[int, int, int, int]] = []
     i = j = 0
@@ -151,16 +150,16 @@ def hunks(before: bytes, after: bytes) -> bytes:
     out: list[bytes] = []
     while changes:
         group = [changes.pop(0)]
-        while changes and changes[0][0] - group[-1][1] <= 2 * _CONTEXT:
+        while changes and changes[0][0] - group[-1][1] <= 2 * context:
             group.append(changes.pop(0))
-        out.append(_hunk(a, b, group))
+        out.append(_hunk(a, b, group, context))
     return b"".join(out)
 
 
-def _hunk(a: list[bytes], b: list[bytes], group: list[tuple[int, int, int, int]]) -> bytes:
+def _hunk(a: list[bytes], b: list[bytes], group: list[tuple[int, int, int, int]], context: int) -> bytes:
     first, last = group[0], group[-1]
-    lead = min(_CONTEXT, first[0])
-    tail = min(_CONTEXT, len(a) - last[1])
+    lead = min(context, first[0])
+    tail = min(context, len(a) - last[1])
     i, i_end = first[0] - lead, last[1] + tail
     j, j_end = first[2] - lead, last[3] + tail
     body: list[bytes] = []

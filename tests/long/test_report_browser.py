@@ -30,7 +30,11 @@ def opened(
         pytest.skip(f"no Chromium is installed ({how})")
     folder = tmp_path_factory.mktemp("browser")
     page = folder / "report.html"
-    page.write_bytes(report_html(shown[1]))
+    flags = [
+        ["flag", group, "--port", "kept", "acme/a.py:1", f"--port of {group} is kept", [], -1]
+        for group in ("acme.bench", shown[1]["server"])
+    ]
+    page.write_bytes(report_html({**shown[1], "surface": [*flags, *shown[1]["surface"]]}))
     with browser(folder) as found:
         found.open(page)
         yield found
@@ -76,6 +80,40 @@ def test_a_search_gives_the_answer_with_the_keyboard_alone(
     assert opened.complaints == []
 
 
+def test_an_answer_leaves_when_the_next_query_is_typed(opened: Browser) -> None:
+    ask(opened, "fancy")
+    opened.press("Enter")
+    opened.run("location.hash = '#why=LICENSE'")
+    opened.wait("document.getElementById('answer').innerText.includes('LICENSE')")
+    ask(opened, "zzz")
+    assert opened.run("document.getElementById('count').textContent") == "0 found"
+    assert answer(opened) == ""
+
+
+def test_the_arrows_lead_from_the_query_to_its_results_and_back(opened: Browser) -> None:
+    ask(opened, "py")
+    opened.press("ArrowDown")
+    assert opened.run("document.activeElement === document.querySelector('#results a')")
+    opened.press("ArrowDown")
+    assert opened.run("document.activeElement === document.querySelectorAll('#results a')[1]")
+    opened.press("ArrowUp")
+    opened.press("ArrowUp")
+    assert opened.run("document.activeElement.id") == "query"
+
+
+def test_flags_of_the_server_and_architectures_are_found_first(
+    opened: Browser, shown: tuple[Context, dict[str, Any]]
+) -> None:
+    first = "document.querySelector('#results .why').textContent.trim()"
+    ask(opened, "--port")
+    assert opened.run(first) == f"flag {shown[1]['server']}"
+    ask(opened, "Other")
+    assert opened.run(first) == f"registry {shown[1]['models']}"
+    opened.press("Enter")
+    opened.wait("document.activeElement.id === 'answer'")
+    assert "architecture Other is removed" in answer(opened)
+
+
 def test_a_folder_of_the_map_opens_with_the_keyboard(opened: Browser) -> None:
     opened.resize(1280)
     opened.run("document.querySelector('#treemap a').focus()")
@@ -87,6 +125,7 @@ def test_a_folder_of_the_map_opens_with_the_keyboard(opened: Browser) -> None:
     opened.wait(
         "document.querySelectorAll('#crumbs a').length + document.querySelectorAll('#crumbs b').length > 1"
     )
+    assert opened.run("document.activeElement.closest('#treemap') !== null")
     assert opened.complaints == []
 
 

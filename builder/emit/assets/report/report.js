@@ -131,7 +131,7 @@
         make("h3", {}, "Its file"), ...fileAnswer(file)];
     }
     function batchAnswer(batch) {
-      const parts = [make("p", {}, batch.why ?? "No batch: what the roots and facts of the manifest decide.")];
+      const parts = [make("p", {}, batch.why)];
       if (!batch.stated) return parts;
       const needs = batch.needs.length ? [", which switches off what it needs off, too: ", batch.needs.join(", ")] : [];
       const flag = batch.needs.length ? " --with-needs" : "";
@@ -320,7 +320,7 @@
       for (const child of root.children ?? []) drawChild(child, svg, hatched, labels);
       draw("path", { d: hatched.join(""), fill: "url(#gone)", "pointer-events": "none" }, svg);
       svg.append(labels);
-      svg.addEventListener("keydown", moveFocus);
+      svg.addEventListener("keydown", (event) => moveFocus(event, null));
       byId("treemap").replaceChildren(svg);
       showCrumbs(node);
       showFolder(node);
@@ -353,13 +353,14 @@
       if (shrunk) draw("rect", { x: leaf.x0, y: leaf.y1 - gone, width: wide, height: gone, class: "removed", "pointer-events": "none" }, group);
       hatched.push(`M${leaf.x0.toFixed(1)} ${(leaf.y1 - gone).toFixed(1)}h${wide.toFixed(1)}v${gone.toFixed(1)}h${(-wide).toFixed(1)}z`);
     }
-    function moveFocus(event) {
+    // `before`: what is in front of the first link
+    function moveFocus(event, before) {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
       const all = [...event.currentTarget.querySelectorAll("a")];
       const at = all.indexOf(document.activeElement);
       if (!step || at < 0) return;
       event.preventDefault();
-      all[(at + step + all.length) % all.length].focus();
+      (before && at + step < 0 ? before : all[(at + step + all.length) % all.length]).focus();
     }
     function showCrumbs(node) {
       const parts = node.path.split("/").filter(Boolean);
@@ -395,7 +396,7 @@
           const done = ["removed", "edited", "added"].filter((one) => batch.files[one]).map((one) => `${count(batch.files[one])} ${one}`);
           return lazily(make("details", { id: `batch-${batch.id}` }, make("summary", {}, make("b", {}, batch.id), " ",
             make("span", { class: "figures" }, `${done.join(", ") || "no file of this upstream"} · ${count(less)} lines less`),
-            batch.stated ? make("span", { class: "why" }, ` — ${batch.why}`) : null)), () => batchAnswer(batch));
+            make("span", { class: "why" }, ` — ${batch.why}`))), () => batchAnswer(batch));
         }));
     }
     function showRequirements() {
@@ -444,10 +445,13 @@
     // -- the search ------------------------------------------------------------------------------
 
     const entries = [];
-    const entry = (kind, name, state, key, more = "", where = "") =>
-      entries.push({ kind, name, state, key, where, low: name.toLowerCase(), more: more.toLowerCase() });
+    const RANKS = { batch: 2, surface: 3, requirement: 4, why: 5, folder: 6, definition: 7 };
+    const entry = (kind, name, state, key, more = "", where = "", rank = RANKS[kind]) =>
+      entries.push({ kind, name, state, key, where, rank, low: name.toLowerCase(), more: more.toLowerCase() });
     for (const batch of data.batches) if (batch.stated) entry("batch", batch.id, "stated", batch.id);
-    for (const row of data.surface) entry("surface", row.name, row.state, `${row.kind}:${row.group}:${row.name}`, row.headline, `${row.kind} ${row.group}`);
+    // what most people ask for: the server's flags, then architectures
+    const rankOf = (row) => (sortOf(row) === SORTS[0] ? 0 : row.kind === "registry" && row.group === data.models ? 1 : RANKS.surface);
+    for (const row of data.surface) entry("surface", row.name, row.state, `${row.kind}:${row.group}:${row.name}`, row.headline, `${row.kind} ${row.group}`, rankOf(row));
     for (const row of data.requirements) entry("requirement", row[2], row[5], `${row[0]}:${row[1]}:${row[2]}`, "", row[1] ? `extra ${row[1]}` : row[0]);
     for (const file of files) entry("why", file.path, file.state, file.path);
     (function folders(node) {
@@ -458,7 +462,6 @@
       for (const name of names ? names.split(" ") : []) entry("definition", name, state, `${file.path}:${name}`, "", file.path);
       for (const [name] of gone) entry("definition", name, "removed", `${file.path}:${name}`, "", file.path);
     }
-    const ORDER = ["batch", "surface", "requirement", "why", "folder", "definition"];
     function score(one, low, dotted) {
       if (one.low === low) return 0;
       if (one.low.replace(/^-+/, "") === low.replace(/_/g, "-")) return 1;
@@ -472,11 +475,12 @@
     function search() {
       const low = byId("query").value.trim().toLowerCase().replace(/^\.\//, "");
       byId("results").replaceChildren();
+      byId("answer").replaceChildren(); // it is of another query
       byId("count").textContent = "";
       if (low.length < 2) return;
       const dotted = /^[\w.]+$/.test(low) && low.includes(".") ? `${low.replace(/\./g, "/")}.py` : "";
       const found = entries.map((one) => [score(one, low, dotted), one]).filter(([points]) => points >= 0)
-        .sort((a, b) => a[0] - b[0] || ORDER.indexOf(a[1].kind) - ORDER.indexOf(b[1].kind) || a[1].name.length - b[1].name.length || (a[1].key < b[1].key ? -1 : 1));
+        .sort((a, b) => a[0] - b[0] || a[1].rank - b[1].rank || a[1].name.length - b[1].name.length || (a[1].key < b[1].key ? -1 : 1));
       byId("count").textContent = found.length > MOST ? `${count(found.length)} found, the nearest ${MOST} shown` : `${count(found.length)} found`;
       byId("results").append(...found.slice(0, MOST).map(([, one]) => make("li", {}, chip(one.state), " ", link(one.kind, one.key, one.name),
         one.where ? make("span", { class: "why" }, ` ${one.where}`) : null)));
@@ -485,7 +489,9 @@
     byId("query").addEventListener("keydown", (event) => {
       const first = byId("results").querySelector("a");
       if (event.key === "Enter" && first) first.click();
+      if (event.key === "ArrowDown" && first) { event.preventDefault(); first.focus(); }
     });
+    byId("results").addEventListener("keydown", (event) => moveFocus(event, byId("query")));
 
     // -- places in the page ----------------------------------------------------------------------
 
@@ -496,7 +502,13 @@
     }
     const GO = {
       why: (name) => { const file = fileAt.get(name); if (file) answer(name, fileAnswer(file)); },
-      folder: (name) => { folder = nodeAt(name).path; showMap(); byId("map").scrollIntoView(); },
+      folder: (name) => {
+        const from = ["treemap", "folder", "crumbs"].map(byId).find((one) => one.contains(document.activeElement));
+        folder = nodeAt(name).path;
+        showMap();
+        byId("map").scrollIntoView();
+        from?.querySelector("a")?.focus({ preventScroll: true }); // the link that had the focus is gone
+      },
       surface: (name) => { const row = data.surface.find((one) => `${one.kind}:${one.group}:${one.name}` === name); if (row) answer(row.name, surfaceAnswer(row)); },
       requirement: (name) => { const row = data.requirements.find((one) => `${one[0]}:${one[1]}:${one[2]}` === name); if (row) answer(row[2], requirementAnswer(row)); },
       definition: (name) => {

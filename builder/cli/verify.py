@@ -82,7 +82,7 @@ def command(
     try:
         built = subjects.output(out)
     except (OSError, KeyError, ValueError):
-        raise fail("C001", f"'{out}' holds no output of the builder.", hint="run `make dist` first") from None
+        raise fail("C001", f"'{out}' holds no output of the builder.", hint="run `dist` first") from None
     for name in only:
         if not matrix.chosen((name,)) and not servers.chosen((name,)):
             raise click.UsageError(f"no forward pass and no server has a name that starts with '{name}'")

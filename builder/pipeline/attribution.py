@@ -85,7 +85,8 @@ class _Attribution:
         self.reasons: dict[int, Reasons] = {}  # index of a place -> why it left
         self.names: dict[tuple[str, str], Reasons] = {}  # path, name bound in it -> why it left
         self.users: defaultdict[str, list[int]] = defaultdict(list)  # name -> the places that use it
-        self.edits: defaultdict[str, list[int]] = defaultdict(list)  # path -> the places of the manifest's edits
+        # path -> the places that edits of the manifest removed
+        self.edits: defaultdict[str, list[int]] = defaultdict(list)
         self.shifts: dict[str, list[Run]] = {}  # path -> the lines that its edits left alone
 
     def run(self) -> Attributed:

@@ -71,7 +71,7 @@ def report_data(
     return data | {"reasons": list(tables.reasons), "texts": list(tables.texts)}
 
 
-_WITHOUT_BATCH = "No batch: what no root reaches leaves, and what the manifest keeps or removes for every scope."
+_WITHOUT_BATCH = "No batch: no root reaches it, or the manifest states it outside of the batches."
 _SEVERAL_FACTS = "No batch: facts of several batches decide together."
 
 

@@ -64,8 +64,10 @@ class Unit:
         return self._answers.digest
 
     def told(self, question: Question, find: Callable[[], T]) -> T:
-        """What `find` gives, which must depend on the bytes of the file alone, and on what of it leaves; it is
-        found out once, and anew when more of the file leaves."""
+        """What `find` gives, which must depend on the file alone, without what of it leaves.
+
+        It is found out once, and anew when more of the file leaves.
+        """
         if not (self.leaving or self.hidden):
             return self._answers.get(question, find)
         now = (len(self.leaving), len(self.hidden), len(self.running))  # they only ever grow

@@ -6,7 +6,6 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from builder.adapter import MIRROR
 from builder.errors import BuildError, Problem, fail
 from builder.spelling import nearest
 from builder.upstream import archive, cache, download, release_cache, wheel
@@ -153,10 +152,10 @@ def _unavailable(wanted: Wanted, where: Sources, tried: list[str]) -> BuildError
     hints = [f"put the file that `{command}` gives elsewhere into {where.cache / form}"]
     others = [version for version in kept(name, where.cache) if version != wanted.value]
     if others:
-        hints.insert(0, f"`make dist UPSTREAM=pypi:{others[-1]}` works offline")
+        hints.insert(0, f"`dist pypi:{others[-1]}` works offline")
     if where.mirror is not None:
-        hints.append("or build a commit of the mirror, `make dist UPSTREAM=<sha>`")
+        hints.append("or build a commit of the mirror, `dist <sha>`")
     else:
-        hints.append(f"or build a commit of a clone, `{MIRROR}=/path/to/clone.git make dist UPSTREAM=<sha>`")
+        hints.append("or build a commit of a clone, `dist --mirror /path/to/clone.git <sha>`")
     message = f"Release {wanted.value} of {name} is unavailable: {'; '.join(tried)}."
     return fail("U001", message, wanted.mark, hint="; ".join(hints))

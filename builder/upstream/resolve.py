@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from builder.adapter import MIRROR
 from builder.errors import BuildError, fail
 from builder.manifest.model import Project
 from builder.spelling import nearest
@@ -60,7 +59,7 @@ def _search(wanted: Wanted, where: Sources) -> Upstream:
     tried: list[str] = []  # why each place failed
     names = list(where.pins)  # what these places do have, for suggestions
     if where.mirror is None:
-        tried.append(f"mirror: none given ({MIRROR} or --mirror)")
+        tried.append("mirror: none given (--mirror)")
     else:
         git_dir = _opened(where.mirror, wanted, "mirror")
         try:
@@ -130,13 +129,13 @@ def _unavailable(wanted: Wanted, where: Sources, tried: list[str], names: list[s
     if re.fullmatch(f"[0-9a-fA-F]{{4,{specs.MINIMUM_DIGITS - 1}}}", wanted.value):
         hints.append(f"a short commit has at least {specs.MINIMUM_DIGITS} digits")
     if where.mirror is None:
-        hints.append(f"`{MIRROR}=/path/to/clone.git make dist UPSTREAM={wanted.spec}` works offline")
+        hints.append(f"`dist --mirror /path/to/clone.git {wanted.spec}` works offline")
     for version in release_cache.kept(where.project.name, where.cache)[-1:]:
-        hints.append(f"`make dist UPSTREAM=pypi:{version}` works offline: it is in the cache")
+        hints.append(f"`dist pypi:{version}` works offline: it is in the cache")
     releases = [pin for pin in where.pins.values() if pin.release is not None]
     if releases and not where.offline:
-        hints.append(f"`make dist UPSTREAM={releases[0].name}` needs only pip")
+        hints.append(f"`dist {releases[0].name}` needs only pip")
     if not where.offline and _RELEASE.fullmatch(wanted.value):
-        hints.append(f"`make dist UPSTREAM=pypi:{wanted.value[1:]}` needs only pip")
+        hints.append(f"`dist pypi:{wanted.value[1:]}` needs only pip")
     message = f"{what}{named} is unavailable: {'; '.join(tried)}."
     return fail("U001", message, wanted.mark, hint="; ".join(hints) or "fetch it into the mirror")

@@ -370,10 +370,10 @@ def test_an_unreachable_upstream_names_every_place_and_what_works_offline(repo: 
     assert found.exit_status == 6
     for place in (str(repo.path), str(where.cache), where.repository):
         assert place in found.message
-    assert "make dist UPSTREAM=release" in (found.hint or "")
+    assert "`dist release`" in (found.hint or "")
     alone = problem("1" * 40, replace(where, offline=True))
     assert "skipped (offline)" in alone.message
-    assert "SGLANG_MIRROR=" in (alone.hint or "")
+    assert "`dist --mirror " in (alone.hint or "")
 
 
 def test_offline_and_unknown_writes_nothing(where: Sources, tmp_path: Path) -> None:
@@ -527,7 +527,7 @@ def test_a_cache_and_a_mirror_may_be_named_relative_to_where_one_is(
 
 
 def test_a_release_tag_that_cannot_be_had_points_to_the_package_index(where: Sources) -> None:
-    assert "UPSTREAM=pypi:0.5.8" in (problem("v0.5.8", where).hint or "")
+    assert "`dist pypi:0.5.8`" in (problem("v0.5.8", where).hint or "")
 
 
 def test_the_clone_has_no_hooks_and_no_reference_to_the_remote(repo: Repo, where: Sources) -> None:

@@ -316,7 +316,7 @@ def test_an_index_with_nothing_is_unreachable_and_says_what_works(index: Path, w
     assert (found.code, found.exit_status) == ("U001", 6)
     assert str(where.cache) in found.message
     assert "pip download sglang==1.0 --no-deps --no-binary sglang" in (found.hint or "")
-    assert "SGLANG_MIRROR" in (found.hint or "")
+    assert "--mirror" in (found.hint or "")
 
 
 def test_the_error_of_pip_is_its_cause_and_not_a_warning_before_it() -> None:

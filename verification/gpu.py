@@ -17,15 +17,15 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from verification import matrix, pack, probe_runner, run
 from verification.checks import forward, parts
 from verification.evidence import NAME, statement
-from verification.results import FAILED, NOT_RUN, Case, Check
+from verification.results import FAILED, NOT_RUN, Case, Check, idle
 from verification.subjects import Output, Subject
 
 #: What CUDA's libraries and compilers read.
@@ -71,9 +71,17 @@ def main() -> None:
     _tell(checks[-1:])
     left_out = {} if not given.only else {"forward: configurations": "only some were asked for"}
     given.out.mkdir(parents=True, exist_ok=True)
-    evidence = statement(output, upstream, ours, checks, left_out, harness("verification.gpu"))
+    said = harness("verification.gpu", given.pack)
+    evidence = statement(output, upstream, ours, checks, left_out, said, packages(given.pack))
     (given.out / NAME).write_bytes(evidence)
-    sys.exit(any(each.verdict == FAILED for each in checks))
+    end(checks)
+
+
+def end(checks: Sequence[Check]) -> NoReturn:
+    """End the program: with a failure where something differs, and where nothing was compared."""
+    for sentence in idle(checks):
+        print(f"error: {sentence}", flush=True)
+    sys.exit(any(each.verdict in (FAILED, NOT_RUN) for each in checks))
 
 
 def need_torch() -> None:
@@ -168,9 +176,18 @@ def folder_of(packs: Path, work: Path) -> Path:
     return work / hashlib.sha256(said.read_bytes()).hexdigest()[:16]
 
 
-def harness(module: str) -> dict[str, str]:
+def packages(packs: Path) -> dict[str, str]:
+    """The files from which the environment was made, with their SHA-256, where it came with the packs."""
+    said = json.loads((packs / "subjects.json").read_text())
+    return dict(said.get("packages", {}))
+
+
+def harness(module: str, packs: Path) -> dict[str, str]:
     """What evidence says of the harness, its command and the machine: the GPU, driver and versions."""
     import importlib.metadata
+
+    said = json.loads((packs / "subjects.json").read_text()).get("harness", {})
+    digest = probe_runner.digest()
 
     told = _asked("name,driver_version,memory.total")
     gpus = "no nvidia-smi" if told is None else told.strip().replace("\n", "; ")
@@ -181,7 +198,7 @@ def harness(module: str) -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return {
-        "digest": probe_runner.digest(), "requirements": hashlib.sha256(b"").hexdigest(),
+        "digest": digest, **({"commit": said["commit"]} if said.get("digest") == digest else {}),
         "gpu": gpus, **versions, **run.machine(),
         "command": " ".join([f"python -m {module}", *sys.argv[1:]]),
     }  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from verification.real import process
+from verification.real import compare, process
 from verification.real.matrix import V3, V32
 from verification.real.place import Place
 from verification.results import FAILED, NOT_RUN, PASSED, Case
@@ -74,7 +74,7 @@ def _measured(
     choice: Choice, place: Place, work: Path, times: int, seconds: int, deadline: float
 ) -> dict[str, Any]:
     if time.monotonic() > deadline:
-        return {"error": ["there was no time left"]}
+        return {"error": ["there was no time left"], "late": True}
     question = {
         "model": str(_model(choice, work).resolve()), "arguments": dict(choice.arguments),
         "decode": _DECODE, "prefill": _PREFILL, "times": times,
@@ -102,6 +102,9 @@ def compared(answers: Sequence[tuple[Choice, Mapping[str, Any]]]) -> list[Case]:
         for choice, answer in answers
         if "error" in answer
     ]
+    failed = {c.role: answer for c, answer in answers if "error" in answer and not answer.get("late")}
+    if len(failed) == 2 and not measured and not compare.declined(failed.values()):
+        return [Case(f"{model} engines", FAILED, (compare.NEITHER, *lines))]
     found = [Case(f"{model} engines", NOT_RUN, tuple(lines))] if lines else []
     if not measured or measured[0][0].role != "upstream":
         return found  # a ratio would be to something else

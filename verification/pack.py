@@ -94,7 +94,7 @@ def make(
     for name, folder in zip(NAMES, folders, strict=True):
         data = pack(folder)
         (to / f"{name}.tar.gz").write_bytes(data)
-        packs[name] = hashlib.sha256(data).hexdigest()
+        packs[name] = hashlib.sha256(gzip.decompress(data)).hexdigest()
     for name, wheel in zip(NAMES, wheels, strict=False):
         left_out = without(wheel, to / f"kernel-{name}.whl", leave)
         packs[f"kernel-{name}"] = wheel.name

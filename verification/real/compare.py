@@ -67,6 +67,8 @@ def engines(
         **parts,
         "digest": mine[0]["digest"],
         "arguments": mine[0]["arguments"],
+        "cached tokens": {side: [answer.get("cached") for answer in answers]
+                          for side, answers in (("upstream", theirs), ("ours", mine))},
         "acceptance": {"upstream": theirs[0].get("acceptance"), "ours": mine[0].get("acceptance")},
         "seconds": {side: [answer["seconds"] for answer in answers]
                     for side, answers in (("upstream", theirs), ("ours", mine))},

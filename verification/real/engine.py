@@ -38,10 +38,13 @@ def main() -> None:
     )
     ready = time.perf_counter()
     prompts = models.prompts(asked["prompts"], asked["long"])
-    rounds = []
+    rounds: list[dict[str, Any]] = []
+    cached: list[int] = []
     for _ in range(_ROUNDS):
         flush(engine)
-        alone = [_said(_generate(engine, input_ids=prompt)) for prompt in prompts]
+        replies = [_generate(engine, input_ids=prompt) for prompt in prompts * (1 + asked["again"])]
+        alone = [_said(each) for each in replies]
+        cached.append(sum(each["meta_info"].get("cached_tokens", 0) for each in replies))
         flush(engine)
         structured = [_said(_generate(engine, _structured(), prompt=_ASKED))] if asked["structured"] else []
         flush(engine)
@@ -55,6 +58,7 @@ def main() -> None:
         "rounds": rounds,
         "digest": hashlib.sha256(json.dumps(first).encode()).hexdigest(),
         "arguments": arguments(info),
+        "cached": cached,
         "acceptance": states[0].get("avg_spec_accept_length"),
         "seconds": {
             "import": round(imported - start, 2), "start": round(ready - imported, 2),

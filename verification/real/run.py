@@ -9,7 +9,6 @@ each call is a file of its own; `verification.page` joins them.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import subprocess
@@ -144,8 +143,13 @@ def unfit(gpus: int, packs: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kernels(pack: Path) -> dict[str, str]:
+    """The kernel wheels by the names and digests that they are published with; what pieces hold is less."""
+    said = _packed(pack)
+    less = f", its code for {said['card']}" if "card" in said else ""
     return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(pack.glob("kernel-*.whl"))
+        f"{said['packs'][key]}{less}": said["packs"][f"{key} sha256"]
+        for key in ("kernel-upstream", "kernel-ours")
+        if key in said["packs"]
     }
 
 
@@ -188,6 +192,7 @@ def _engine(
     question = {
         "model": str(model.resolve()), "arguments": {**configuration.arguments, **more},
         "prompts": _PROMPTS, "long": configuration.long, "structured": configuration.structured,
+        "again": configuration.again,
     }  # fmt: skip
     place = replace(place, more={**place.more, **configuration.environment})
     return process.ask(place, "verification.real.engine", question, folder, seconds)

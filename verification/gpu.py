@@ -191,9 +191,12 @@ def harness(module: str, packs: Path) -> dict[str, str]:
     """What evidence says of the harness, its command and the machine: the GPU, driver and versions."""
     import importlib.metadata
 
-    said = json.loads((packs / "subjects.json").read_text()).get("harness", {})
-    digest = probe_runner.digest()
-
+    said = json.loads((packs / "subjects.json").read_text())
+    packed, digest = said.get("harness", {}), probe_runner.digest()
+    known = {
+        "card": said.get("card"),
+        "commit": packed.get("commit") if packed.get("digest") == digest else None,
+    }
     told = _asked("name,driver_version,memory.total")
     gpus = "no nvidia-smi" if told is None else told.strip().replace("\n", "; ")
     versions = {}
@@ -203,7 +206,7 @@ def harness(module: str, packs: Path) -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return {
-        "digest": digest, **({"commit": said["commit"]} if said.get("digest") == digest else {}),
+        "digest": digest, **{key: value for key, value in known.items() if value},
         "gpu": gpus, **versions, **run.machine(),
         "command": " ".join([f"python -m {module}", *sys.argv[1:]]),
     }  # fmt: skip

@@ -41,7 +41,7 @@ _UNUSED = (
     "tilelang/3rdparty/composable_kernel/*", *(
         f"tilelang/3rdparty/cutlass/{part}/*"
         for part in ("examples", "python", "test", "tools", "docs", "media")
-    ), "z3/include/*", "nvidia/nccl/include/*",
+    ), "z3/include/*", "nvidia/nccl/include/*", "nixl_ep_cu13/*", "nixl_cu13.scripts/*",
 )  # fmt: skip
 #: Libraries with machine code for GPUs, of which one architecture stays.
 _PRUNED = (

@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument(
         "--transfer", nargs="+", default=["nixl"], help="what carries keys and values between two servers"
     )
+    parser.add_argument("--sizes", type=int, default=99, help="of `defaults`, measure so many of each kind")
     parser.add_argument("--times", type=int, default=5, help="measurements of each kind")
     given = parser.parse_args()
     if given.stage != ["sizes"]:
@@ -113,7 +114,7 @@ def main() -> None:
             checks.append(done)
         elif stage == "defaults":
             measured = defaults.cases(
-                places, work, given.only, given.times, given.each, deadline,
+                places, work, given.only, given.times, given.sizes, given.each, deadline,
                 lambda known: keep([*checks, Check("defaults", tuple(known))]),
             )  # fmt: skip
             checks.append(Check(stage, tuple(measured)))

@@ -16,7 +16,7 @@ export OUT UPSTREAM RANGE SCOPE
 
 # On the command line of make, a mistyped variable or an empty one would build something else in silence.
 # Those of other programs have an underscore, or stand in front of make.
-OURS := OUT UPSTREAM SCOPE RANGE ARGS UPSTREAM_GIT ARCHIVE PACK KERNEL EVIDENCE PYTHON VENV
+OURS := OUT UPSTREAM SCOPE RANGE ARGS UPSTREAM_GIT ARCHIVE PACK KERNEL CARD PIECE EVIDENCE PYTHON VENV
 given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 others := $(filter-out $(OURS) SWITCHES SHELL MAKE% -%,$(given))
 unknown := $(firstword $(foreach name,$(others),$(if $(findstring _,$(name)),,$(name))))
@@ -36,7 +36,7 @@ help:
 	@echo 'make verify [OUT=dist]                                            compare its behaviour with upstream'
 	@echo 'make verify-dist [UPSTREAM_GIT=DIR|ARCHIVE=FILE] [OUT=dist]       check an output without the builder'
 	@echo 'make verify-quick [OUT=dist]                                      a few minutes of it'
-	@echo 'make gpu-pack [UPSTREAM=...] [PACK=pack]                          what verify-gpu needs, in one folder'
+	@echo 'make gpu-pack [UPSTREAM=...] [CARD=sm90] [PACK=pack]              what verify-gpu needs, in one folder'
 	@echo 'make verify-gpu [UPSTREAM=...] [PACK=pack]                        compare with real kernels, on a GPU'
 	@echo 'make lift UPSTREAM=... [ARGS="--from PIN"]                        say what a newer upstream breaks and brings'
 	@echo 'make sweep RANGE=A..B [ARGS="--every 10"]                         try the manifest on many commits'
@@ -88,24 +88,34 @@ verify-dist:
 	@$(PYTHON) -I verification/dist.py "$$OUT" "$$UPSTREAM_GIT" "$$ARCHIVE"
 
 # What a machine with a GPU needs, in one folder: both trees, the published kernel wheel and ours.
-# KERNEL= leaves the wheels out; the references of verification/kernels stand for them then.
+# KERNEL= leaves the wheels out; the references of verification/kernels stand for them then. CARD brings the
+# packages too, for this architecture alone: PACK/pieces is all that a machine without a network needs, in folders
+# of PIECE bytes at most.
 PACK     ?= pack
 KERNEL   ?= $(PACK)/kernel
+CARD     ?=
+PIECE    ?= 48M
 EVIDENCE ?= evidence
-export PACK KERNEL EVIDENCE
+export PACK KERNEL CARD PIECE EVIDENCE
 gpu-pack: $(STAMP)
 	mkdir -p "$$PACK"
 	$(BUILDER) dist --out "$$PACK/dist" $(if $(SCOPE),--scope "$$SCOPE") -- "$$UPSTREAM"
-	$(if $(KERNEL),$(BUILDER) kernel-wheel --download $(if $(SCOPE),--scope "$$SCOPE") --out "$$KERNEL" -- "$$UPSTREAM")
+	$(if $(KERNEL),$(BUILDER) kernel-wheel --download $(if $(SCOPE),--scope "$$SCOPE") $(if $(CARD),--architecture "$$CARD") \
+	  --out "$$KERNEL" -- "$$UPSTREAM")
 	$(BIN)/python -m verification.pack --out "$$PACK/dist" --to "$$PACK" --upstream "$$UPSTREAM" \
-	  $(if $(KERNEL),--kernel "$$KERNEL") $(ARGS)
+	  $(if $(KERNEL),--kernel "$$KERNEL") $(if $(CARD),--wheels) $(ARGS)
+	$(if $(CARD),$(BIN)/python -m verification.pieces.make --pack "$$PACK" --to "$$PACK/pieces" --card "$$CARD" \
+	  --piece "$$PIECE")
 
 # On that machine, whose python3 has torch for its GPU and what SGLang needs. A pack that is there is taken
-# unless UPSTREAM names one to make; with it no builder, mirror or network is needed.
+# unless UPSTREAM names one to make; with it no virtual environment, mirror or network is needed. Pieces are opened
+# into PACK/opened, and bring the packages that SGLang needs.
 verify-gpu:
 	@python3 -c 'import importlib.util as u, sys; u.find_spec("torch") or sys.exit("error: python3 has no torch")'
-	@if [ -n "$$UPSTREAM" ] || [ ! -e "$$PACK/subjects.json" ]; then $(MAKE) gpu-pack ARGS=; fi
-	@if [ -e "$$PACK/kernel-ours.whl" ]; then module=verification.real.run; else module=verification.gpu; fi; \
+	@if [ -z "$$UPSTREAM" ] && [ -e "$$PACK/pieces/p1/index.json" ]; then set -x; \
+	  exec python3 verification/pieces/open.py "$$PACK/pieces" --to "$$PACK/opened" -- --out "$$EVIDENCE" $(ARGS); fi; \
+	if [ -n "$$UPSTREAM" ] || [ ! -e "$$PACK/subjects.json" ]; then $(MAKE) gpu-pack ARGS= || exit; fi; \
+	if [ -e "$$PACK/kernel-ours.whl" ]; then module=verification.real.run; else module=verification.gpu; fi; \
 	set -x; python3 -m "$$module" --pack "$$PACK" --out "$$EVIDENCE" $(ARGS)
 
 # Writes lift/COMMIT/; the manifest is changed by ARGS=--accept only.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from verification.results import FAILED, NOT_RUN, PASSED, Check, passed
@@ -21,10 +22,12 @@ def statement(
     checks: Sequence[Check],
     left_out: Mapping[str, str],
     harness: Mapping[str, str],
+    packages: Mapping[str, str] = MappingProxyType({}),
 ) -> bytes:
     """The evidence: what was tested, against what, by what, and what came of it.
 
-    `left_out` maps what did not run to the reason; `harness` names the harness's digest and versions.
+    `left_out` maps what did not run to the reason; `harness` names the harness's digest, its commit where one
+    holds it, and versions. `packages` maps the files that made the environment to their SHA-256.
     """
     subject: list[dict[str, Any]] = [{"name": "tree", "digest": {"gitTree": ours.tree}}]
     if output.wheel:
@@ -35,13 +38,15 @@ def statement(
             f"{check.name}/{case.name}" for check in checks for case in check.cases if case.verdict == verdict
         ]
 
+    files = {"requirements.txt": harness["requirements"]} if "requirements" in harness else {}
+    files |= dict(sorted(packages.items()))
     broken = [check.name for check in checks if check.lines]
     predicate = {
         "result": "PASSED" if passed(checks) and not left_out else "FAILED" if _failed(checks) else "WARNED",
         "configuration": [
             {"name": "upstream", "digest": {"gitTree": upstream.tree}},
-            {"name": "harness", "digest": {"sha256": harness["digest"]}},
-            {"name": "requirements.txt", "digest": {"sha256": harness["requirements"]}},
+            {"name": "harness", "digest": _digests(harness)},
+            *({"name": name, "digest": {"sha256": digest}} for name, digest in files.items()),
         ],
         "passedTests": names(PASSED),
         "warnedTests": names(NOT_RUN),
@@ -49,7 +54,9 @@ def statement(
         "checks": [_check(check) for check in checks],
         "leftOut": dict(sorted(left_out.items())),
         "machine": {
-            key: value for key, value in sorted(harness.items()) if key not in ("digest", "requirements")
+            key: value
+            for key, value in sorted(harness.items())
+            if key not in ("digest", "commit", "requirements")
         },
     }
     whole = {
@@ -68,6 +75,11 @@ def _without_places(text: str) -> str:
         if folder != Path(folder.anchor):  # a home may be the root of the file system
             text = text.replace(f"{folder}/", f"{name}/")
     return text
+
+
+def _digests(harness: Mapping[str, str]) -> dict[str, str]:
+    commit = harness.get("commit")
+    return {"sha256": harness["digest"], **({"gitCommit": commit} if commit else {})}
 
 
 def _failed(checks: Sequence[Check]) -> bool:

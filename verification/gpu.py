@@ -8,8 +8,10 @@ only what it repeats bit for bit can show a difference.
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
 import importlib.util
+import io
 import json
 import os
 import shutil
@@ -17,15 +19,15 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from verification import matrix, pack, probe_runner, run
 from verification.checks import forward, parts
 from verification.evidence import NAME, statement
-from verification.results import FAILED, NOT_RUN, Case, Check
+from verification.results import FAILED, NOT_RUN, Case, Check, idle
 from verification.subjects import Output, Subject
 
 #: What CUDA's libraries and compilers read.
@@ -71,9 +73,17 @@ def main() -> None:
     _tell(checks[-1:])
     left_out = {} if not given.only else {"forward: configurations": "only some were asked for"}
     given.out.mkdir(parents=True, exist_ok=True)
-    evidence = statement(output, upstream, ours, checks, left_out, harness("verification.gpu"))
+    said = harness("verification.gpu", given.pack)
+    evidence = statement(output, upstream, ours, checks, left_out, said, packages(given.pack))
     (given.out / NAME).write_bytes(evidence)
-    sys.exit(any(each.verdict == FAILED for each in checks))
+    end(checks)
+
+
+def end(checks: Sequence[Check]) -> NoReturn:
+    """End the program: with a failure where something differs, and where nothing was compared."""
+    for sentence in idle(checks):
+        print(f"error: {sentence}", flush=True)
+    sys.exit(any(each.verdict in (FAILED, NOT_RUN) for each in checks))
 
 
 def need_torch() -> None:
@@ -98,11 +108,14 @@ def unpack(packs: Path, folder: Path) -> tuple[Output, tuple[Subject, Subject]]:
     output = Output(**said["output"])
     found = []
     for name, tree in zip(pack.NAMES, (output.upstream_tree, output.tree), strict=True):
-        data = packs / f"{name}.tar.gz"
-        if hashlib.sha256(data.read_bytes()).hexdigest() != said["packs"][name]:
-            raise ValueError(f"{data} is another file than subjects.json says")
+        path = packs / f"{name}.tar"  # of pieces; a pack has it compressed
+        data = (
+            path.read_bytes() if path.exists() else gzip.decompress((packs / f"{name}.tar.gz").read_bytes())
+        )
+        if hashlib.sha256(data).hexdigest() != said["packs"][name]:
+            raise ValueError(f"{name}.tar of {packs} is another file than subjects.json says")
         shutil.rmtree(folder / name, ignore_errors=True)
-        with tarfile.open(data) as tar:
+        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
             tar.extractall(folder / name, filter="data")
         found.append(Subject(name, (folder / name).resolve(), tree))
     return output, (found[0], found[1])
@@ -168,10 +181,22 @@ def folder_of(packs: Path, work: Path) -> Path:
     return work / hashlib.sha256(said.read_bytes()).hexdigest()[:16]
 
 
-def harness(module: str) -> dict[str, str]:
+def packages(packs: Path) -> dict[str, str]:
+    """The files from which the environment was made, with their SHA-256, where it came with the packs."""
+    said = json.loads((packs / "subjects.json").read_text())
+    return dict(said.get("packages", {}))
+
+
+def harness(module: str, packs: Path) -> dict[str, str]:
     """What evidence says of the harness, its command and the machine: the GPU, driver and versions."""
     import importlib.metadata
 
+    said = json.loads((packs / "subjects.json").read_text())
+    packed, digest = said.get("harness", {}), probe_runner.digest()
+    known = {
+        "card": said.get("card"),
+        "commit": packed.get("commit") if packed.get("digest") == digest else None,
+    }
     told = _asked("name,driver_version,memory.total")
     gpus = "no nvidia-smi" if told is None else told.strip().replace("\n", "; ")
     versions = {}
@@ -181,7 +206,7 @@ def harness(module: str) -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return {
-        "digest": probe_runner.digest(), "requirements": hashlib.sha256(b"").hexdigest(),
+        "digest": digest, **{key: value for key, value in known.items() if value},
         "gpu": gpus, **versions, **run.machine(),
         "command": " ".join([f"python -m {module}", *sys.argv[1:]]),
     }  # fmt: skip

@@ -196,7 +196,11 @@ def _repeat(entry: Entry, lock: Lock) -> str:
         asked = f"UPSTREAM={lock.pins.get(trees[0], f'pypi:{version}')}"
         asked += f" SCOPE={scope}" if scope else ""
         command = about["machine"].get("command", "")
-        if pack := re.search(r"--pack (\S+)", command):
+        if card := about["machine"].get("card"):
+            # the folders are those of one machine
+            rest = re.sub(r"^python -m \S+| --(pack|out|work) \S+", "", command).strip()
+            lines += [f"make gpu-pack {asked} CARD={card}", f"make verify-gpu ARGS='{rest}'"]
+        elif pack := re.search(r"--pack (\S+)", command):
             asked += " KERNEL=" if "verification.gpu" in command else ""  # references stand for kernels
             lines += [f"make gpu-pack {asked} PACK={pack[1]}", command]
         else:

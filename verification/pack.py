@@ -6,6 +6,7 @@ An output, the upstream that it was made from and, if asked, the wheels of both 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fnmatch
 import gzip
 import hashlib
@@ -13,6 +14,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -21,7 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verification import subjects
+from verification import probe_runner, subjects
 
 if TYPE_CHECKING:
     from builder.emit.wheel import Wheel
@@ -74,7 +76,9 @@ def make(
     whole: list[tuple[str, bytes]] = []
     cache = Path(os.environ.get("BUILDER_CACHE") or default_cache())
     wheels = kernels(kernel, origin(out), cache) if kernel else ()
-    said: dict[str, Any] = {"output": asdict(output), "packs": {}, "sizes": kernel_sizes(wheels)}
+    said: dict[str, Any] = {
+        "output": asdict(output), "harness": harness(), "packs": {}, "sizes": kernel_sizes(wheels),
+    }  # fmt: skip
     if tree is None:
         found, manifest = _found(upstream or output.upstream, output, cache)
         tree = subjects.upstream(found.tree, found.blobs.read, cache / "verification").folder
@@ -90,7 +94,7 @@ def make(
     for name, folder in zip(NAMES, folders, strict=True):
         data = pack(folder)
         (to / f"{name}.tar.gz").write_bytes(data)
-        packs[name] = hashlib.sha256(data).hexdigest()
+        packs[name] = hashlib.sha256(gzip.decompress(data)).hexdigest()
     for name, wheel in zip(NAMES, wheels, strict=False):
         left_out = without(wheel, to / f"kernel-{name}.whl", leave)
         packs[f"kernel-{name}"] = wheel.name
@@ -101,6 +105,21 @@ def make(
         packs[f"wheel-{name}"] = filename
         packs[f"wheel-{name} sha256"] = hashlib.sha256(data).hexdigest()
     (to / "subjects.json").write_text(json.dumps(said, indent=1) + "\n")  # last: it makes a pack of them
+
+
+def harness() -> dict[str, str]:
+    """The digest of this harness, and the commit that holds it, if one does."""
+    root = Path(__file__).parents[1]
+    told = {}
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        git = ["git", "-C", str(root)]
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--", "verification", "builder"], capture_output=True, check=True
+        ).stdout
+        if not changed:
+            done = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, check=True, text=True)
+            told["commit"] = done.stdout.strip()
+    return {"digest": probe_runner.digest(), **told}
 
 
 def _found(spec: str, output: subjects.Output, cache: Path) -> tuple[Upstream, Manifest]:

@@ -91,15 +91,27 @@ def page(
             lines += _check(check, 3 if len(statements) > 1 else 2)
     lines += ["## What did not run", ""]
     lines += [f"- {each}" for each in [*_left_out(statements), *not_run]] or ["Everything ran."]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_wheels(statements)]) + "\n"
+
+
+def _wheels(statements: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The files from which the environments of the runs were made."""
+    found = {
+        each["name"]: each["digest"]["sha256"]
+        for said in statements for each in said["predicate"]["configuration"] if each["name"].endswith(".whl")
+    }  # fmt: skip
+    rows = [f"| {_cell(name)} | {digest} |" for name, digest in sorted(found.items())]
+    return ["", "## Packages", "", "| wheel | SHA-256 |", "| --- | --- |", *rows] if rows else []
 
 
 def _named(said: Mapping[str, Any]) -> dict[str, str]:
     """What was compared, with what, and where."""
     named = {each["name"]: next(iter(each["digest"].values())) for each in said["subject"]}
-    named |= {
-        each["name"]: next(iter(each["digest"].values())) for each in said["predicate"]["configuration"]
-    }
+    for each in said["predicate"]["configuration"]:
+        if not each["name"].endswith(".whl"):  # these have a list of their own
+            named[each["name"]] = each["digest"].get("sha256") or next(iter(each["digest"].values()))
+        if commit := each["digest"].get("gitCommit"):
+            named[f"{each['name']}, commit"] = commit
     named |= dict(said["predicate"]["machine"].items())
     return {key: value for key, value in named.items() if value}
 

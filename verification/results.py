@@ -42,6 +42,15 @@ class Check:
         return PASSED if self.counts[PASSED] else NOT_RUN
 
 
+def idle(checks: Iterable[Check]) -> list[str]:
+    """A sentence for each check in which no case ran: it says nothing of the trees."""
+    return [
+        f"no case of {check.name} ran: {' / '.join(check.cases[0].lines) if check.cases else 'there is none'}"
+        for check in checks
+        if check.verdict == NOT_RUN
+    ]
+
+
 def passed(checks: Iterable[Check]) -> bool:
     """Return whether every check passed, with nothing left out."""
     return all(check.verdict == PASSED for check in checks)

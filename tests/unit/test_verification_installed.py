@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from verification.real import installed, run
+from verification.real import installed, run, server
 from verification.real.place import Place
 from verification.results import FAILED, NOT_RUN, PASSED
 
@@ -58,12 +58,20 @@ def test_a_pack_without_wheels_is_said(pack: Path, tmp_path: Path) -> None:
     assert "wheel-upstream.whl" in check.cases[0].lines[0]
 
 
-@pytest.mark.parametrize(("role", "verdict"), [("ours", FAILED), ("upstream", NOT_RUN)])
-def test_a_server_that_does_not_start_fails_where_it_is_ours(
-    pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str, verdict: str
+@pytest.mark.parametrize(
+    ("role", "declines", "verdict"),
+    [
+        ("ours", False, FAILED),
+        ("ours", True, FAILED),
+        ("upstream", False, FAILED),
+        ("upstream", True, NOT_RUN),
+    ],
+)
+def test_a_server_that_does_not_start_fails_unless_upstream_declines(
+    pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str, declines: bool, verdict: str
 ) -> None:
     def replies(places: Sequence[object], work: Path, logs: str) -> list[object]:
-        raise RuntimeError(f"the server of {role} does not answer")
+        raise server.NoServer(f"the server of {role} does not answer", declines)
 
     monkeypatch.setattr(run, "_replies", replies)
     monkeypatch.setattr(installed, "place", lambda pack, role, work: Place(role, work, None, work))

@@ -118,6 +118,13 @@ class TestOverview:
         table = overview.pages(overview.entries(tmp_path), overview.Lock(frozenset(), {}))["README.md"]
         assert "`make gpu-pack UPSTREAM=pypi:1.2 SCOPE=x PACK=p`<br>`python -m m --pack p --out o`" in table
         assert "| 2 x H |" in table and "No entry is of a tree" in table
+        said["predicate"]["machine"] |= {
+            "card": "sm90",
+            "command": "python -m m --pack /x --stage a --out /o",
+        }
+        kept(tmp_path, "x-2026-01-02", said)
+        table = overview.pages(overview.entries(tmp_path), overview.Lock(frozenset(), {}))["README.md"]
+        assert "SCOPE=x CARD=sm90`<br>`make verify-gpu ARGS='--stage a'`" in table
 
     @pytest.mark.parametrize(
         ("wheel", "version"),

@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import pytest
 
 from verification import page, plot
-from verification.real import compare, defaults, engine, pair, server
+from verification.real import compare, defaults, pair, server
 from verification.real.place import Place
 from verification.results import FAILED, NOT_RUN, PASSED, Case
 
@@ -31,23 +31,6 @@ def answer(*alone: list[tuple[int, float]]) -> dict[str, Any]:
         for said in alone
     ]  # fmt: skip
     return {"rounds": rounds, "digest": "d", "arguments": {}, "seconds": {}}
-
-
-class TestArguments:
-    def test_a_field_is_given_by_the_name_that_the_tree_has_for_it(self) -> None:
-        given = {"nsa_prefill_backend": "tilelang", "tp_size": 2}
-        assert engine.named(given, {"nsa_prefill_backend", "tp_size"}) == given
-        assert engine.named(given, {"dsa_prefill_backend", "tp_size"}) == {
-            "dsa_prefill_backend": "tilelang", "tp_size": 2,
-        }  # fmt: skip
-
-    def test_a_field_that_turns_off_what_a_tree_does_not_have_is_not_given_to_it(self) -> None:
-        given = {"tp_size": 2, "enforce_disable_flashinfer_allreduce_fusion": True}
-        assert engine.named(given, {"tp_size"}) == {"tp_size": 2}
-        assert engine.named(given, set(given)) == given
-
-    def test_a_field_that_no_version_has_stays_for_the_engine_to_refuse(self) -> None:
-        assert engine.named({"mistyped": 1}, {"tp_size"}) == {"mistyped": 1}
 
 
 class TestRealKernels:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ _PARTS = ("alone", "structured", "together")
 _ROUNDING = 2.0**-4
 _FURTHER = 2.0
 KNOWN = "ours as in one of upstream's"
+NEITHER = "both trees fail and neither declines: this is a fault of the harness or of the machine"
 
 
 def engines(
@@ -39,13 +40,17 @@ def engines(
 
     `other_kernels` says which of upstream's kernels ours does not have: what they give is told, not judged.
     """
-    crashes = [answer["error"] for answer in theirs if "error" in answer]
-    ours = [answer["error"] for answer in mine if "error" in answer]
+    crashes = [answer for answer in theirs if "error" in answer]
+    ours = [answer for answer in mine if "error" in answer]
     if crashes:
-        also = "ours likewise" if ours else "ours runs"
-        return Case(name, NOT_RUN, ("upstream cannot run it here", *crashes[0][-4:], also))
+        end = crashes[0]["error"][-4:]
+        if ours and not declined([*crashes, *ours]):
+            return Case(name, FAILED, (NEITHER, *end))
+        return Case(
+            name, NOT_RUN, ("upstream cannot run it here", *end, "ours likewise" if ours else "ours runs")
+        )
     if ours:
-        return Case(name, FAILED, ("upstream runs it, ours fails", *ours[0]))
+        return Case(name, FAILED, ("upstream runs it, ours fails", *ours[0]["error"]))
     arguments = _differing(theirs[0]["arguments"], mine[0]["arguments"])
     lines = list(arguments)
     parts: dict[str, Any] = {}
@@ -62,6 +67,8 @@ def engines(
         **parts,
         "digest": mine[0]["digest"],
         "arguments": mine[0]["arguments"],
+        "cached tokens": {side: [answer.get("cached") for answer in answers]
+                          for side, answers in (("upstream", theirs), ("ours", mine))},
         "acceptance": {"upstream": theirs[0].get("acceptance"), "ours": mine[0].get("acceptance")},
         "seconds": {side: [answer["seconds"] for answer in answers]
                     for side, answers in (("upstream", theirs), ("ours", mine))},
@@ -79,6 +86,11 @@ def engines(
         )
         return Case(name, NOT_RUN, (said, *told), figures)
     return Case(name, FAILED if lines else PASSED, tuple(lines), figures)
+
+
+def declined(answers: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether answers of both trees failed because their code says no: nobody can run that here."""
+    return all(answer.get("refused") for answer in answers)
 
 
 _Run = Sequence[Mapping[str, Any]]  # the outputs of one round

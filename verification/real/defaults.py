@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from verification.real import process
+from verification.real import compare, process
 from verification.real.matrix import V3, V32
 from verification.real.place import Place
 from verification.results import FAILED, NOT_RUN, PASSED, Case
 
 _LAYERS, _DENSE, _EXPERTS = 4, 1, 64
-#: Sequences, and tokens of each.
-_DECODE = ((1, 4096), (1, 16384), (1, 65536), (8, 4096), (8, 16384), (64, 2048), (256, 1024))
-_PREFILL = ((1, 4096), (8, 16384), (32, 4096))
+#: Sequences, and tokens of each; the first few say most.
+_DECODE = ((1, 4096), (64, 2048), (1, 16384), (8, 4096), (8, 16384), (1, 65536), (256, 1024))
+_PREFILL = ((1, 4096), (32, 4096), (8, 16384))
 #: Tokens of one chunk: up to 2^31 numbers of a result, at 128 heads of 512, and beyond.
 _CHUNKS = (32768, 34816, 65536)
 _CHUNK = "chunk of {} tokens, tilelang, 128 heads"
@@ -49,8 +49,8 @@ CHOICES = (
 
 
 def cases(
-    places: Sequence[Place], work: Path, only: Sequence[str], times: int, seconds: int, deadline: float,
-    keep: Callable[[Sequence[Case]], None],
+    places: Sequence[Place], work: Path, only: Sequence[str], times: int, sizes: int, seconds: int,
+    deadline: float, keep: Callable[[Sequence[Case]], None],
 ) -> list[Case]:  # fmt: skip
     """Measure one engine after the other, and then what a chunk of sparse attention may hold."""
     of = {place.role: place for place in places}
@@ -59,7 +59,7 @@ def cases(
     for choice in CHOICES:
         if only and choice.name not in only:
             continue
-        answer = _measured(choice, of[choice.role], work, times, seconds, deadline)
+        answer = _measured(choice, of[choice.role], work, times, sizes, seconds, deadline)
         answers.setdefault((choice.architecture, choice.quantization), []).append((choice, answer))
         found = [case for each in answers.values() for case in compared(each)]
         keep(found)
@@ -71,13 +71,13 @@ def cases(
 
 
 def _measured(
-    choice: Choice, place: Place, work: Path, times: int, seconds: int, deadline: float
+    choice: Choice, place: Place, work: Path, times: int, sizes: int, seconds: int, deadline: float
 ) -> dict[str, Any]:
     if time.monotonic() > deadline:
-        return {"error": ["there was no time left"]}
+        return {"error": ["there was no time left"], "late": True}
     question = {
         "model": str(_model(choice, work).resolve()), "arguments": dict(choice.arguments),
-        "decode": _DECODE, "prefill": _PREFILL, "times": times,
+        "decode": _DECODE[:sizes], "prefill": _PREFILL[:sizes], "times": times,
     }  # fmt: skip
     folder = work / "defaults" / f"{choice.name}-{choice.role}"
     return process.ask(place, "verification.real.speed", question, folder, seconds)
@@ -102,6 +102,9 @@ def compared(answers: Sequence[tuple[Choice, Mapping[str, Any]]]) -> list[Case]:
         for choice, answer in answers
         if "error" in answer
     ]
+    failed = {c.role: answer for c, answer in answers if "error" in answer and not answer.get("late")}
+    if len(failed) == 2 and not measured and not compare.declined(failed.values()):
+        return [Case(f"{model} engines", FAILED, (compare.NEITHER, *lines))]
     found = [Case(f"{model} engines", NOT_RUN, tuple(lines))] if lines else []
     if not measured or measured[0][0].role != "upstream":
         return found  # a ratio would be to something else

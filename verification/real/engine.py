@@ -5,15 +5,16 @@ In a process of its own: `python -m verification.real.engine QUESTION ANSWER`.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
+import inspect
 import json
 import sys
 import time
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from verification import names
 from verification.real import models
 
 _ROUNDS = 2  # in one process; what differs between them is not repeatable
@@ -33,14 +34,17 @@ def main() -> None:
 
     imported = time.perf_counter()
     engine = sglang.Engine(
-        **named({**_DEFAULTS, "model_path": asked["model"], **asked["arguments"]}, fields())
+        **names.named({**_DEFAULTS, "model_path": asked["model"], **asked["arguments"]}, fields())
     )
     ready = time.perf_counter()
     prompts = models.prompts(asked["prompts"], asked["long"])
-    rounds = []
+    rounds: list[dict[str, Any]] = []
+    cached: list[int] = []
     for _ in range(_ROUNDS):
         flush(engine)
-        alone = [_said(_generate(engine, input_ids=prompt)) for prompt in prompts]
+        replies = [_generate(engine, input_ids=prompt) for prompt in prompts * (1 + asked["again"])]
+        alone = [_said(each) for each in replies]
+        cached.append(sum(each["meta_info"].get("cached_tokens", 0) for each in replies))
         flush(engine)
         structured = [_said(_generate(engine, _structured(), prompt=_ASKED))] if asked["structured"] else []
         flush(engine)
@@ -54,6 +58,7 @@ def main() -> None:
         "rounds": rounds,
         "digest": hashlib.sha256(json.dumps(first).encode()).hexdigest(),
         "arguments": arguments(info),
+        "cached": cached,
         "acceptance": states[0].get("avg_spec_accept_length"),
         "seconds": {
             "import": round(imported - start, 2), "start": round(ready - imported, 2),
@@ -69,13 +74,6 @@ _DEFAULTS: dict[str, Any] = {
     "max_running_requests": 64, "cuda_graph_bs": [1, 2, 4, 8, 16, 32, 64], "chunked_prefill_size": 128,
     "disable_piecewise_cuda_graph": True, "log_level": "warning", "grammar_backend": "xgrammar",
 }  # fmt: skip
-#: Fields of ServerArgs that later versions call otherwise.
-_RENAMED = {
-    "cuda_graph_bs": "cuda_graph_bs_decode", "disable_piecewise_cuda_graph": "disable_prefill_cuda_graph",
-    "nsa_prefill_backend": "dsa_prefill_backend", "nsa_decode_backend": "dsa_decode_backend",
-}  # fmt: skip
-#: Fields that turn off what earlier versions do not have: these would refuse them as unknown.
-_LATER = frozenset(("enforce_disable_flashinfer_allreduce_fusion",))
 #: What every engine has for itself, and where this machine has the model.
 _OWN = frozenset(
     ("port", "nccl_port", "model_path", "tokenizer_path", "served_model_name", "speculative_draft_model_path")
@@ -86,16 +84,7 @@ def fields() -> frozenset[str]:
     """The fields of this tree's ServerArgs."""
     from sglang.srt.server_args import ServerArgs
 
-    return frozenset(field.name for field in dataclasses.fields(ServerArgs))
-
-
-def named(arguments: Mapping[str, Any], fields: Set[str]) -> dict[str, Any]:
-    """The arguments by the names that this tree's ServerArgs has for them."""
-    return {
-        name if name in fields else _RENAMED.get(name, name): value
-        for name, value in arguments.items()
-        if name in fields or name not in _LATER
-    }
+    return frozenset(inspect.signature(ServerArgs).parameters)
 
 
 def arguments(info: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,11 @@ SPARSE = {f"SGLANG_{name}_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD": "0" for name in 
 _DENSE = "upstream computes short prefills densely with FlashAttention 3, ours sparsely"
 _NO_OVERLAP = {"disable_overlap_schedule": True}
 _NO_GRAPH = {"disable_cuda_graph": True}
+#: The GPU holds fewer tokens than the prompts have: what is asked for again comes back from the host.
+_HOST = {
+    "enable_hierarchical_cache": True, "hicache_size": 1, "hicache_io_backend": "kernel",
+    "hicache_write_policy": "write_through", "page_size": 16, "max_total_tokens": 4096,
+}  # fmt: skip
 #: Later versions choose flashinfer's fused sum on Hopper by themselves. It maps memory of other processes,
 #: which not every container lets through: the engine waits there forever.
 _TWO = {"tp_size": 2, "enforce_disable_flashinfer_allreduce_fusion": True}
@@ -36,6 +41,7 @@ class Configuration:
     gpus: int = 1
     structured: bool = True
     long: int = 0  # prompts longer than what sparse attention selects
+    again: bool = False  # prompts that are alone are asked twice, without emptying the cache between
     other_kernels: str = ""  # which of upstream's kernels ours does not have, whatever the arguments are
 
 
@@ -49,6 +55,7 @@ CONFIGURATIONS = (
     Configuration("v3-fp8-flashinfer-no-overlap", quantization="fp8", arguments=_FLASHINFER | _NO_OVERLAP),
     Configuration("v3-fp8-triton", quantization="fp8", arguments=_TRITON),
     Configuration("v3-no-radix", arguments={**_TRITON, "disable_radix_cache": True}),
+    Configuration("v3-hicache", arguments={**_TRITON, **_HOST}, structured=False, again=True),
     Configuration("v2-flashinfer", V2, arguments=_FLASHINFER),
     Configuration("v2-flashinfer-no-overlap", V2, arguments=_FLASHINFER | _NO_OVERLAP),
     Configuration("v2-triton", V2, arguments=_TRITON),

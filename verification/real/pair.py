@@ -90,20 +90,25 @@ def cases(
 
 def _told(
     place: Place, served: Pair, model: Path, words: Sequence[str], backend: str, logs: Path
-) -> dict[str, Any] | tuple[str, ...]:
-    """The answers, or why there are none."""
+) -> dict[str, Any]:
+    """The answers; or, under `error`, why there are none."""
     try:
         return answers(place, served, model, words, backend, logs)
     except (RuntimeError, OSError, HTTPException, LookupError, TypeError, ValueError) as error:
-        return (type(error).__name__, *str(error).splitlines())
+        lines = (type(error).__name__, *str(error).splitlines())
+        return {"error": lines, "refused": getattr(error, "refused", False)}
 
 
 def _compared(title: str, told: Mapping[str, Any]) -> list[Case]:
     """One case for each request; or one for the pair, whose lines say why it did not serve."""
-    failed = {turn: each for turn, each in told.items() if isinstance(each, tuple)}
+    failed = {turn: each for turn, each in told.items() if "error" in each}
     if failed:
-        lines = tuple(f"{turn}: {' / '.join(each)}" for turn, each in failed.items())
-        return [Case(title, FAILED if set(failed) == {"ours"} else NOT_RUN, lines)]
+        lines = tuple(f"{turn}: {' / '.join(each['error'])}" for turn, each in failed.items())
+        if set(failed) == {"ours"}:
+            return [Case(title, FAILED, lines)]
+        if "ours" in failed and not compare.declined(failed.values()):
+            return [Case(title, FAILED, (compare.NEITHER, *lines))]
+        return [Case(title, NOT_RUN, lines)]
     return [
         replace(case, name=f"{title}, {case.name}")
         for case in compare.replies(told["upstream"], told["upstream again"], told["ours"])

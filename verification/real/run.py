@@ -9,14 +9,12 @@ each call is a file of its own; `verification.page` joins them.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import subprocess
-import sys
 import time
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +38,9 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True, help="where the evidence goes")
     parser.add_argument("--work", type=Path, default=Path("/tmp/verification-real"), help="logs and models")
-    parser.add_argument("--stage", nargs="+", choices=STAGES, default=STAGES)
+    parser.add_argument(
+        "--stage", nargs="+", choices=STAGES, help="by default those that the GPUs and the pack have all for"
+    )
     parser.add_argument(
         "--only",
         nargs="*",
@@ -55,9 +55,10 @@ def main() -> None:
     parser.add_argument(
         "--transfer", nargs="+", default=["nixl"], help="what carries keys and values between two servers"
     )
+    parser.add_argument("--sizes", type=int, default=99, help="of `defaults`, measure so many of each kind")
     parser.add_argument("--times", type=int, default=5, help="measurements of each kind")
     given = parser.parse_args()
-    if set(given.stage) != {"sizes"}:
+    if given.stage != ["sizes"]:
         gpu.need_torch()
     work = gpu.folder_of(given.pack, given.work)
     work.mkdir(parents=True, exist_ok=True)
@@ -77,18 +78,21 @@ def main() -> None:
         if each.gpus <= gpus and (not given.only or each.name.startswith(tuple(given.only)))
     ]  # fmt: skip
     harness = {
-        **gpu.harness("verification.real.run"),
+        **gpu.harness("verification.real.run", given.pack),
         "absent": " ".join((*absent(), *(f"{p.role}: {name}" for p in places for name in p.left_out))),
         "kernel wheels": json.dumps(_kernels(given.pack)),
     }  # fmt: skip
-    name = "-".join(["verification", *given.stage, str(gpus)])
+    left_out = {} if given.stage else unfit(gpus, _packed(given.pack)["packs"])
+    stages = given.stage or [stage for stage in STAGES if stage not in left_out]
+    name = "-".join(["verification", *stages, str(gpus)])
 
     def keep(checks: Sequence[Check]) -> None:
         """What is known so far: a machine may be taken away."""
-        (given.out / f"{name}.json").write_bytes(statement(output, *subjects, checks, {}, harness))
+        evidence = statement(output, *subjects, checks, left_out, harness, gpu.packages(given.pack))
+        (given.out / f"{name}.json").write_bytes(evidence)
 
     checks: list[Check] = []
-    for stage in given.stage:
+    for stage in stages:
         if time.monotonic() > deadline:
             checks.append(Check(stage, (Case(stage, NOT_RUN, ("there was no time left",)),)))
         elif stage == "engines":
@@ -110,7 +114,7 @@ def main() -> None:
             checks.append(done)
         elif stage == "defaults":
             measured = defaults.cases(
-                places, work, given.only, given.times, given.each, deadline,
+                places, work, given.only, given.times, given.sizes, given.each, deadline,
                 lambda known: keep([*checks, Check("defaults", tuple(known))]),
             )  # fmt: skip
             checks.append(Check(stage, tuple(measured)))
@@ -127,12 +131,26 @@ def main() -> None:
         for case in checks[-1].cases if stage != "engines" else ():
             print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:700]}", flush=True)
         keep(checks)
-    sys.exit(any(each.verdict == FAILED for each in checks))
+    gpu.end(checks)
+
+
+def unfit(gpus: int, packs: Mapping[str, str]) -> dict[str, str]:
+    """The stages that lack something here, and what."""
+    found = {"pair": "it takes two GPUs"} if gpus < 2 else {}
+    whole = {f"{kind}-{role}" for kind in ("kernel", "wheel") for role in ("upstream", "ours")}
+    if not whole <= packs.keys():
+        found["installed"] = "the pack was made without --wheels"
+    return found
 
 
 def _kernels(pack: Path) -> dict[str, str]:
+    """The kernel wheels by the names and digests that they are published with; what pieces hold is less."""
+    said = _packed(pack)
+    less = f", its code for {said['card']}" if "card" in said else ""
     return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(pack.glob("kernel-*.whl"))
+        f"{said['packs'][key]}{less}": said["packs"][f"{key} sha256"]
+        for key in ("kernel-upstream", "kernel-ours")
+        if key in said["packs"]
     }
 
 
@@ -175,6 +193,7 @@ def _engine(
     question = {
         "model": str(model.resolve()), "arguments": {**configuration.arguments, **more},
         "prompts": _PROMPTS, "long": configuration.long, "structured": configuration.structured,
+        "again": configuration.again,
     }  # fmt: skip
     place = replace(place, more={**place.more, **configuration.environment})
     return process.ask(place, "verification.real.engine", question, folder, seconds)
@@ -251,7 +270,7 @@ def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
 
     try:
         cases = _replies(places, work, "servers", bench)
-    except RuntimeError as error:
+    except (RuntimeError, LookupError) as error:
         return Check("server", (), tuple(str(error).splitlines()))
     cases.append(compare.benched(benched))
     return Check("server", tuple(cases))
@@ -281,9 +300,10 @@ def _installed(pack: Path, work: Path) -> Check:
     cases = [installed.requirements(installed.unmet(upstream), installed.unmet(ours))]
     try:
         cases += _replies((upstream, ours), work, "installed")
-    except RuntimeError as error:
+    except (RuntimeError, LookupError) as error:
         lines = tuple(str(error).splitlines())
-        verdict = NOT_RUN if lines[0].startswith("the server of upstream") else FAILED
+        declined = lines[0].startswith("the server of upstream") and getattr(error, "refused", False)
+        verdict = NOT_RUN if declined else FAILED
         cases.append(Case("installed, server", verdict, lines))
     return Check("installed", tuple(cases))
 
@@ -303,7 +323,7 @@ def _pairs(
 def _gains(places: Sequence[Place], work: Path, times: int, gpus: int, deadline: float) -> Check:
     try:
         cases = gains.starts(places, _model(work), _TRITON, work, times, gpus, deadline)
-    except (RuntimeError, subprocess.CalledProcessError) as error:
+    except (RuntimeError, LookupError, subprocess.CalledProcessError) as error:
         return Check("gains", (), tuple(str(error).splitlines()))
     return Check("gains", tuple(cases))
 
@@ -311,7 +331,7 @@ def _gains(places: Sequence[Place], work: Path, times: int, gpus: int, deadline:
 def _throughput(places: Sequence[Place], work: Path, times: int, gpus: int) -> Check:
     try:
         return Check("throughput", tuple(gains.throughput(places, _model(work), _TRITON, work, times, gpus)))
-    except RuntimeError as error:
+    except (RuntimeError, LookupError) as error:
         return Check("throughput", (), tuple(str(error).splitlines()))
 
 

@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from verification.real import options
 from verification.real.place import Place
+from verification.real.process import refused
 
 _PATIENCE = 240  # seconds until it answers
 _PASSING = (
@@ -61,6 +63,14 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
 
+class NoServer(RuntimeError):
+    """A server that does not answer: whose it is, and the end of its log."""
+
+    def __init__(self, said: str, refused: bool) -> None:
+        super().__init__(said)
+        self.refused = refused  # by its tree
+
+
 _given: set[int] = set()
 _giving = threading.Lock()
 
@@ -80,32 +90,36 @@ def free_port() -> int:
 def running(place: Place, model: Path, words: Sequence[str], log: Path) -> Iterator[Server]:
     """Start a server, and end it with all its processes.
 
-    Raises RuntimeError when it does not answer, or has ended before it was asked for the last time.
+    Raises NoServer when it does not answer, RuntimeError when it has ended before it was asked for the last
+    time or its parser cannot be asked, LookupError when that has none of a word's names.
     """
     port = free_port()
+    words = options.worded(place, words)
     command = place.command(
         "sglang.launch_server", "--model-path", str(model), "--host", "127.0.0.1", "--port", str(port), *words
     )
     log.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    process = place.start(command, log)
+    started = place.start(command, log)
     try:
         while True:
-            if process.poll() is not None or time.perf_counter() - start > _PATIENCE:
-                end = log.read_text(errors="replace").splitlines()[-15:]
-                raise RuntimeError(f"the server of {place.role} does not answer\n" + "\n".join(end))
+            ended = started.poll() is not None
+            if ended or time.perf_counter() - start > _PATIENCE:
+                text = log.read_text(errors="replace")
+                said = [f"the server of {place.role} does not answer", *text.splitlines()[-15:]]
+                raise NoServer("\n".join(said), ended and refused(text, place.tree))
             with contextlib.suppress(OSError):
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/health_generate", timeout=5).read()
-                if _listens(process.pid, port):  # and not a server that was faster to take the port
+                if _listens(started.pid, port):  # and not a server that was faster to take the port
                     break
             time.sleep(0.1)
-        yield Server(place, process, port, round(time.perf_counter() - start, 2))
-        if process.poll() is not None:
+        yield Server(place, started, port, round(time.perf_counter() - start, 2))
+        if started.poll() is not None:
             raise RuntimeError(f"the server of {place.role} ended while it was asked")
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+            os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
         time.sleep(1)  # until the driver has the memory back
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from verification import names
 from verification.real import engine
 
 _DEFAULTS: dict[str, Any] = {
@@ -29,7 +30,7 @@ def main() -> None:
     import sglang
 
     given = {**_DEFAULTS, "model_path": asked["model"], **asked["arguments"]}
-    running = sglang.Engine(**engine.named(given, engine.fields()))
+    running = sglang.Engine(**names.named(given, engine.fields()))
     times = asked["times"]
     answer: dict[str, Any] = {"decode": [], "prefill": []}
     for count, length in asked["decode"]:

@@ -1,0 +1,1 @@
+"""What a machine with a GPU and no network is given: packages for one architecture, cut into pieces."""

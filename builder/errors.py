@@ -92,7 +92,7 @@ CODES: dict[str, tuple[int, str]] = {
     "E004": (ENVIRONMENT, "Another builder is writing to the same output."),
     "E070": (INTERNAL, "Internal error."),
     "C001": (USAGE, "The command line is invalid."),
-    "C002": (USAGE, "A batch that is switched off needs others off, too."),
+    "C002": (USAGE, "A batch that is switched needs others to be switched, too."),
 }
 
 

@@ -47,7 +47,7 @@ def _is_current(request: Request, upstream: Upstream, out: Path) -> bool:
     proof = lockfile.proof_of(out)
     if proof is None:
         return False
-    lockfile.confirm(request.root, request.upstream, proof, request.without, request.manifest.scope_name)
+    lockfile.confirm(request.root, request.upstream, proof, request.switched, request.manifest.scope_name)
     return True
 
 
@@ -67,12 +67,12 @@ def _cut_or_recall(request: Request, upstream: Upstream, job: Job) -> _Built:
         """An output that contradicts the lock must not replace the old one."""
         output.stage("packing")
         manifest, without = request.manifest, request.without
-        proves = job.update_lock and not without
+        proves = job.update_lock and not request.switched
         edited = None if proves else lockfile.edited(request.root, upstream, manifest)
         result, proof = build.assemble(done, upstream, manifest, without, request_key.versions(), edited)
         if job.update_lock:
             return _Built(done, result, proof, None)
-        drift = lockfile.confirm(request.root, request.upstream, proof, without, manifest.scope_name)
+        drift = lockfile.confirm(request.root, request.upstream, proof, request.switched, manifest.scope_name)
         return _Built(done, result, proof, drift)
 
     if job.proves:

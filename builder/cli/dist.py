@@ -60,9 +60,8 @@ def command(
         raise click.UsageError("--branch and --repo go together")
     job = Job(out, update_lock, paranoid, recut, branch, repo)
     asked = (shared["upstream"] or "") + (f" for Python {shared['python']}" if shared["python"] else "")
-    digest = request_key.digest(
-        shared["manifest_path"], asked, shared["without"], shared["with_needs"], shared["scope"]
-    )
+    switches = shared["without"], shared["with_needs"], shared["scope"], shared["switched_on"]
+    digest = request_key.digest(shared["manifest_path"], asked, *switches)
     if job.may_skip and digest and write.unchanged(out, asked=digest):
         output.settings.form = shared["form"]
         output.note(f"{out} is up to date")

@@ -49,7 +49,7 @@ def _proven(request: Request) -> Iterator[Request]:
     scope = manifest.named_scope
     for pin in scope.pins if scope is not None else manifest.upstream.pins:
         yield replace(request, upstream=pin)
-    if scope is None and not request.without:
+    if scope is None and not request.switched:
         for name in manifest.scopes:
             yield from _proven(replace(request, manifest=choose(request.whole or manifest, name)))
 

@@ -42,6 +42,10 @@ MANIFEST = path_option("--manifest", "manifest_path", default="manifest.yaml", h
 _WITHOUT = click.option(
     "--without", multiple=True, metavar="BATCH", help="Switch a batch off; may be repeated."
 )
+_WITH = click.option(
+    "--with", "switched_on", multiple=True, metavar="BATCH",
+    help="Switch a batch on that is off in the scope; may be repeated.",
+)  # fmt: skip
 _WITH_NEEDS = click.option(
     "--with-needs", is_flag=True, help="Also switch off what the batches of --without need off."
 )
@@ -86,6 +90,13 @@ class Request:
         scope = self.manifest.named_scope
         return (*self.without, *(scope.without if scope is not None else ()))
 
+    @property
+    def switched(self) -> str:
+        """Which batches the options switch, in words; "" for none."""
+        from builder.manifest.switches import said
+
+        return said(self.without, self.manifest.switched_on)
+
 
 def upstream_options(function: Function) -> Function:
     """UPSTREAM and the options that say which manifest and where upstreams are looked for."""
@@ -94,7 +105,7 @@ def upstream_options(function: Function) -> Function:
 
 def upstream_without_argument(function: Function) -> Function:
     """Like `upstream_options`, but without UPSTREAM, for a verb that takes another argument."""
-    for option in (PYTHON, OFFLINE, CACHE, _MIRROR, FORMAT, _WITH_NEEDS, _WITHOUT, _SCOPE, MANIFEST):
+    for option in (PYTHON, OFFLINE, CACHE, _MIRROR, FORMAT, _WITH_NEEDS, _WITHOUT, _WITH, _SCOPE, MANIFEST):
         function = option(function)
     return function
 
@@ -105,10 +116,12 @@ def ask(
     without: tuple[str, ...],
     form: str,
     with_needs: bool = False,
+    switched_on: tuple[str, ...] = (),
     upstream: str | None = None,
     **places: Any,
 ) -> Request:
-    """Load the manifest in a scope, without the batches that are switched off. Raises BuildError.
+    """Load the manifest in a scope, without the batches that are switched off and with those that are
+    switched on. Raises BuildError.
 
     `places`: the options that say where an upstream is looked for, which the request takes as they are.
     """
@@ -135,7 +148,9 @@ def ask(
     off = tuple(name for name in batches if name not in on)
     if more := [name for name in off if name not in without]:
         output.note(f"also off: {', '.join(more)}")
-    whole, manifest = manifest, choose(manifest, scope)
+    if both := sorted({*off}.intersection(switched_on)):
+        raise click.UsageError(f"The batch `{both[0]}` is switched on and off.")
+    whole, manifest = manifest, choose(manifest, scope, switched_on)
     root = manifest_path.resolve().parent
     return Request(manifest, off, upstream or manifest.upstream.default, root=root, whole=whole, **places)
 

@@ -118,9 +118,9 @@ def keep_proof(
     manifest, pin = request.manifest, request.upstream
     has_one = with_record or pin == manifest.upstream.default or record.path_of(request.root, pin).exists()
     kept = None
-    if has_one and manifest.named_scope is None and not request.without:
+    if has_one and manifest.named_scope is None and not request.switched:
         kept = outcomes(request, upstream).record(done, time.strftime("%Y-%m-%d", time.gmtime()))
-    return lockfile.record(request.root, pin, proof, request.without, manifest.scope_name, kept)
+    return lockfile.record(request.root, pin, proof, request.switched, manifest.scope_name, kept)
 
 
 def _told(request: Request, make: Callable[[], Outcome]) -> Outcome:

@@ -50,4 +50,4 @@ def _on_elsewhere(request: options.Request, what: str) -> None:
     if scopes and what not in [batch.id for batch in request.manifest.batches]:
         names = " and ".join(f"`{name}`" for name in scopes)
         message = f"The batch `{what}` is on only in the scope {names}."
-        raise fail("C001", message, hint=f"add `--scope {scopes[0]}`")
+        raise fail("C001", message, hint=f"add `--with {what}` or `--scope {scopes[0]}`")

@@ -6,7 +6,7 @@ Nothing in it depends on the place of a statement in the manifest, so a comment 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
@@ -173,18 +173,19 @@ def edited(locks: Mapping[str, Lock], scope: str, pin: str, statements: str) -> 
     return Edited(lock.get(pin))
 
 
-def drift(lock: Lock, pin: str, now: Proof, without: Sequence[str] = ()) -> str | None:
+def drift(lock: Lock, pin: str, now: Proof, switched: str = "") -> str | None:
     """Return why a build has nothing to reproduce, in a sentence; None when it reproduces its proof.
 
-    That is so for an unlocked pin, a manifest other than the locked one, and batches that are switched off.
+    That is so for an unlocked pin, a manifest other than the locked one, and batches that are `switched`: in
+    words, "" for none.
     Raises BuildError: a G012 for each digest that differs, and for each batch whose patterns matched
     something else.
     """
     locked = lock.get(pin)
     if locked is None:
         return f"'{pin}' is not in {NAME}: nothing to compare with."
-    if without:
-        return f"'{pin}' is locked with all batches, and {', '.join(without)} is off."
+    if switched:
+        return f"'{pin}' is locked as its scope states it, and this is a build {switched}."
     differences = list(_differences(locked, now))
     if locked.manifest != now.manifest:
         moved = ", ".join(words for words, _, _ in differences)

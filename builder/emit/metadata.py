@@ -59,7 +59,7 @@ class About:
     upstream_tree: str
     tree: str
     scope: str
-    without: Sequence[str]
+    switched: str  # which batches the options of the build switch, in words
     left_out: Sequence[tuple[str, str]]
     listing: str | None  # a module of the wheel that lists what was removed
 
@@ -70,7 +70,7 @@ class About:
 
     def readme(self, project: str) -> str:
         """Markdown; `project` is the name that upstream and the wheel have."""
-        scope = self.scope + (f", without {', '.join(self.without)}" if self.without else "")
+        scope = self.scope + (f", {self.switched}" if self.switched else "")
         rows = [
             ("version", self.version),
             ("upstream", self.repository),

@@ -50,7 +50,7 @@ def provenance(
     parameters = {
         "upstream": record["upstream"]["spec"],
         "manifest": manifest["digest"],
-        **{key: manifest[key] for key in ("statements", "scope", "without")},
+        **{key: manifest[key] for key in ("statements", "scope", "with", "without")},
     }
     builder = {
         "id": GENERATOR,

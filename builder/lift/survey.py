@@ -234,7 +234,7 @@ def _proposed(
     files = {**manifest.overlays, **merged, **{p: data for p, data in written.items() if is_part(p)}}
     try:
         whole = parse(written[manifest.file], manifest.file, files, schema, scope=written.get(SCOPE))
-        after = choose(whole, manifest.scope_name)
+        after = choose(whole, manifest.scope_name, manifest.switched_on)
         problems = trial(new[1], after, recall, versions.known(new[0], after, between)).problems
     except BuildError as error:
         problems = error.problems

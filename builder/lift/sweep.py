@@ -102,8 +102,8 @@ class Summary:
 
 
 def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
-    """A digest of all that decides a result: manifest, batches that are off, builder, tools."""
-    scope = (manifest.digest, manifest.scope_name, sorted(without))
+    """A digest of all that decides a result: manifest, batches that are switched, builder, tools."""
+    scope = (manifest.digest, manifest.scope_name, sorted(without), manifest.switched_on)
     return digest_of(__version__, own_digest(), scope, tools)
 
 

@@ -263,6 +263,7 @@ class Manifest:
     toml_given_back: tuple[TomlEdit, ...] = ()  # TOML edits of batches that are switched off
     scopes: Mapping[str, NamedScope] = field(default_factory=dict)
     scope_name: str = DEFAULT_SCOPE  # the scope that this manifest is in
+    switched_on: tuple[str, ...] = ()  # batches that are on though they are off in the scope, sorted
     wheel: Annotated[bool, lambda node: node.data is not False] = (
         True  # the builder makes a wheel of the tree
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from builder.errors import BuildError, Mark, Problem
 from builder.manifest.model import DEFAULT_SCOPE, Manifest
-from builder.manifest.switches import without
+from builder.manifest.switches import switched_on, without
 from builder.spelling import nearest
 
 
@@ -44,10 +44,11 @@ def only_elsewhere(manifest: Manifest, name: str) -> list[str]:
     return sorted(others.difference(scope.only_here if scope is not None else ()))
 
 
-def choose(manifest: Manifest, name: str) -> Manifest:
+def choose(manifest: Manifest, name: str, on: Collection[str] = ()) -> Manifest:
     """Return the manifest in a scope: `default`, or one that it names. Raises BuildError M015 for another.
 
-    Batches that other scopes name under `with` are off.
+    Batches that other scopes name under `with` are off, but for those that are switched `on`. Raises what
+    `switched_on` raises for these.
     """
     scope = manifest.scopes.get(name)
     if scope is None and name != DEFAULT_SCOPE:
@@ -56,7 +57,10 @@ def choose(manifest: Manifest, name: str) -> Manifest:
         mark = manifest.mark("scopes") if manifest.scopes else Mark(manifest.file)
         raise BuildError([Problem("M015", f"There is no scope `{name}`.", mark, hint=hint)])
     off = [*(scope.without if scope is not None else ()), *only_elsewhere(manifest, name)]
-    chosen = without(manifest, off) if off else manifest
+    if not (off or on):
+        chosen = manifest
+    else:
+        chosen = switched_on(manifest, on, off, name) if on else without(manifest, off)
     if scope is None:
         return chosen
     roots = replace(chosen.roots, models=(*chosen.roots.models, *scope.models))

@@ -1,8 +1,8 @@
-"""Switches batches off, together with those that depend on them."""
+"""Switches batches off and on, together with those that depend on them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from builder.errors import BuildError, Mark, Problem
@@ -20,7 +20,7 @@ def switch_off(
     switch off. Raises BuildError: M006 for unknown ids, C002 for batches that cannot be off alone.
     """
     wanted = tuple(dict.fromkeys(ids))
-    problems = list(_unknown(manifest, wanted))
+    problems = list(_unknown(manifest, wanted, "--without"))
     if problems:
         raise BuildError(problems)
     off = off_with(manifest, wanted, with_needs)
@@ -28,6 +28,30 @@ def switch_off(
     if problems:
         raise BuildError(problems)
     return without(manifest, off)
+
+
+def switched_on(manifest: Manifest, ids: Iterable[str], off: Collection[str], scope: str) -> Manifest:
+    """Return the manifest without the batches that are `off` in the chosen scope, but with these.
+
+    Raises BuildError: M006 for unknown ids, C001 for a batch that is on already, C002 for one that cannot be
+    on alone.
+    """
+    wanted = tuple(sorted(set(ids)))
+    problems = list(_unknown(manifest, wanted, "--with"))
+    if not problems:
+        problems = [
+            Problem(
+                "C001", f"The batch `{batch.id}` is on in the scope `{scope}` already.", batch.mark,
+                hint=f"remove `--with {batch.id}`",
+            )
+            for batch in manifest.batches
+            if batch.id in wanted and batch.id not in off_with(manifest, off)
+        ]  # fmt: skip
+    left = off_with(manifest, (name for name in off if name not in wanted))
+    problems = problems or list(_not_alone(manifest, wanted, left))
+    if problems:
+        raise BuildError(problems)
+    return replace(without(manifest, left), switched_on=wanted)
 
 
 def off_with(manifest: Manifest, ids: Iterable[str], with_needs: bool = False) -> tuple[str, ...]:
@@ -52,14 +76,23 @@ def off_with(manifest: Manifest, ids: Iterable[str], with_needs: bool = False) -
 
 def options(manifest: Manifest, ids: Iterable[str]) -> str:
     """Return the options of a build in the chosen scope without these batches and those they need off."""
+    on = manifest.switched_on
     ids = list(ids)
-    named = [f"--without {name}" for name in ids]
+    off = off_with(manifest, ids)
+    named = [f"--without {name}" for name in ids if name not in on]
+    named += [f"--with {name}" for name in on if name not in off]
     if manifest.named_scope is not None:
         named.insert(0, f"--scope {manifest.scope_name}")
     scope = manifest.named_scope.without if manifest.named_scope is not None else ()
     # one that is off already is asked for again: the next build starts from the whole manifest
-    more = any(_needs_on(manifest, off_with(manifest, ids), scope))
-    return " ".join([*named, "--with-needs"] if more else named)
+    more = any(_needs_on(manifest, off, scope))
+    return " ".join([*named, "--with-needs"] if more else named) or f"--scope {manifest.scope_name}"
+
+
+def said(without: Iterable[str], on: Iterable[str]) -> str:
+    """Return which batches the options of a build switch, in words; "" for a build without such options."""
+    some = (("with", on), ("without", without))
+    return " and ".join(f"{word} {', '.join(sorted(names))}" for word, names in some if names)
 
 
 def without(manifest: Manifest, ids: Iterable[str]) -> Manifest:
@@ -122,18 +155,18 @@ def _circle(start: str, related: Mapping[str, Mapping[str, Mark]]) -> tuple[str,
     return ()
 
 
-def _unknown(manifest: Manifest, ids: Iterable[str]) -> Iterator[Problem]:
+def _unknown(manifest: Manifest, ids: Iterable[str], option: str) -> Iterator[Problem]:
     known = [batch.id for batch in manifest.batches if batch.id != BASE]
     for name in ids:
         if name == BASE:
-            message = f"The batch `{BASE}` is the top level of the manifest and cannot be switched off."
+            message = f"The batch `{BASE}` is the top level of the manifest and cannot be switched."
             yield Problem("M006", message, Mark(manifest.file))
         elif name not in known:
             message = f"There is no batch `{name}`."
             several = name.replace(",", " ").split()
             hint = nearest(name, known)
             if len(several) > 1:
-                hint = f"repeat the option: `{' '.join(f'--without {one}' for one in several)}`"
+                hint = f"repeat the option: `{' '.join(f'{option} {one}' for one in several)}`"
             yield Problem("M006", message, Mark(manifest.file), hint=hint)
 
 
@@ -145,6 +178,16 @@ def _needs_on(
         missing = [(name, mark) for name, mark in batch.needs if name not in off and name not in scope]
         if batch.id in off and missing:
             yield batch, missing
+
+
+def _not_alone(manifest: Manifest, on: Iterable[str], off: Iterable[str]) -> Iterator[Problem]:
+    """C002 for each batch that would be on while one that it follows is off, or one that needs it off."""
+    for batch in manifest.batches:
+        followed = [(batch.id, name) for name, _ in batch.follows if batch.id in on and name in off]
+        needed = [(name, batch.id) for name, _ in batch.needs if name in on and batch.id in off]
+        for name, other in (*followed, *needed):
+            message = f"The batch `{name}` can be on only where `{other}` is on too."
+            yield Problem("C002", message, batch.mark, hint=f"add `--with {other}`")
 
 
 def _alone(

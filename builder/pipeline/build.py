@@ -22,6 +22,7 @@ from builder.emit.write import Output
 from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest, Pin
 from builder.manifest.statements import BASE
+from builder.manifest.switches import said
 from builder.native.units import units
 from builder.pipeline import report_page
 from builder.pipeline.answers.context import Context
@@ -62,17 +63,17 @@ def label_of(
     upstream: Upstream, manifest: Manifest, without: Iterable[str] = (), edited: bool = False
 ) -> str:
     """The local part of a version: the manifest's label, the name of a scope that changes the
-    distribution, the batches that are off, the first digits of the statements of an edited manifest, and for
-    a git commit its first 9 digits."""
+    distribution, the batches that options switch, the first digits of the statements of an edited manifest,
+    and for a git commit its first 9 digits."""
     scope = manifest.named_scope
     parts = [manifest.label]
     if scope is not None and scope.changes_distribution:
         parts.append(scope.name.replace("-", "."))
-    if off := sorted(without):
-        names = ".".join(name.replace("-", "") for name in off)
+    for word, switched in (("with", manifest.switched_on), ("without", sorted(without))):
+        names = ".".join(name.replace("-", "") for name in switched)
         # a letter that is no hex digit keeps a digest from being read as a number
-        digest = "x" + hashlib.sha256(" ".join(off).encode()).hexdigest()[:_DIGITS]
-        parts += ["without", names if len(names) <= _MOST else digest]
+        digest = "x" + hashlib.sha256(" ".join(switched).encode()).hexdigest()[:_DIGITS]
+        parts += [word, names if len(names) <= _MOST else digest] if names else []
     if edited:
         parts.append(f"m{manifest.statements[:_DIGITS]}")
     if upstream.kind == "git" and upstream.commit:
@@ -123,6 +124,7 @@ def assemble(
             "digest": manifest.digest,
             "statements": manifest.statements,
             "scope": manifest.scope_name,
+            "with": list(manifest.switched_on),  # on top of what is on in the scope
             "without": sorted(without),  # on top of what the scope leaves out
         },
         "output": {"tree": cut.output.tree.id, "files": len(cut.output)},
@@ -232,7 +234,7 @@ def about_wheel(
         upstream_tree=cut.upstream.tree.id,
         tree=cut.output.tree.id,
         scope=manifest.scope_name,
-        without=sorted(without),
+        switched=said(without, manifest.switched_on),
         left_out=[
             (b.id, b.why)
             for b in manifest.batches
@@ -271,6 +273,7 @@ def key(
         manifest.digest,
         f"scope {manifest.scope_name}",
         *sorted(without),
+        *(f"with {name}" for name in manifest.switched_on),
         *(f"{name}={value}" for name, value in sorted(tools.items())),
         *(["edited"] if edited else []),
         *([proof.output_tree, proof.wheel_content_sha256 or ""] if proof else []),

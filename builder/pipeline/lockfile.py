@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,32 +17,30 @@ from builder.pipeline.ranges import about
 from builder.upstream.model import Upstream
 
 
-def confirm(
-    root: Path, pin: str, proof: lock.Proof, without: Sequence[str], scope: str = DEFAULT_SCOPE
-) -> str | None:
+def confirm(root: Path, pin: str, proof: lock.Proof, switched: str, scope: str = DEFAULT_SCOPE) -> str | None:
     """Compare with what the lock beside the manifest has of a scope. Return the drift in a sentence, None if
-    everything came out again.
+    everything came out again; `switched`: which batches options switch, in words.
 
     Raises BuildError: G012 if a locked pin did not reproduce, M008 for a lock that cannot be read.
     """
-    return lock.drift(known(root, scope), pin, proof, without)
+    return lock.drift(known(root, scope), pin, proof, switched)
 
 
 def record(
     root: Path,
     pin: str,
     proof: lock.Proof,
-    without: Sequence[str],
+    switched: str,
     scope: str = DEFAULT_SCOPE,
     cut: RecordedCut | None = None,
 ) -> str:
-    """Write the proof of a scope at a pin into the lock beside the manifest, and say so; `cut`: the record to
-    keep with it.
+    """Write the proof of a scope at a pin into the lock beside the manifest, and say so; `switched`: which
+    batches options switch, in words; `cut`: the record to keep with it.
 
     Raises BuildError M008, E002.
     """
-    if without:
-        return f"{lock.NAME} is left alone: a build without {', '.join(without)} proves no pin."
+    if switched:
+        return f"{lock.NAME} is left alone: a build {switched} proves no pin."
     path = root / lock.NAME
     before = _bytes(root)
     anew = before is not None and lock.is_older(before)

@@ -47,6 +47,7 @@ def report_data(
             "version": version,
             "manifest": manifest.file,
             "scope": manifest.scope_name,
+            "with": manifest.switched_on,
             "without": sorted(without),
             "rounds": cut.specialized.rounds,
         },

@@ -23,7 +23,12 @@ _MAX_BYTES = 16_000_000
 
 
 def digest(
-    manifest: Path, spec: str, without: Sequence[str], with_needs: bool = False, scope: str = "default"
+    manifest: Path,
+    spec: str,
+    without: Sequence[str],
+    with_needs: bool = False,
+    scope: str = "default",
+    switched_on: Sequence[str] = (),
 ) -> str:
     """Return sha256 over the builder, its tools, the manifest, everything beside it that it may read, and the
     request; "" if one of these cannot be read."""
@@ -31,6 +36,7 @@ def digest(
     root = manifest.parent
     parts = [own_digest(), spec, *(f"without {name}" for name in sorted(set(without))), f"scope {scope}"]
     parts += ["with needs"] if with_needs else []
+    parts += [f"with {name}" for name in sorted(set(switched_on))]
     parts += [f"{name}={value}" for name, value in sorted(versions().items())]
     sha = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape"))
     try:

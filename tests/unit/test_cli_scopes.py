@@ -63,7 +63,7 @@ def test_a_batch_of_one_scope_is_off_in_the_others_and_in_their_locks(world: Wor
     world.good("dist", "seed")
     assert (world.home / "dist/tree" / BACK).exists()
     done = world.run("why", "fancy", "--upstream", "seed")
-    assert codes(done.stderr) == ["C001"] and "add `--scope small`" in done.stderr
+    assert codes(done.stderr) == ["C001"] and "add `--with fancy` or `--scope small`" in done.stderr
     assert world.good("why", "small").stdout.startswith("small is a scope with the decision fancy.")
     world.good("dist", "seed", "--scope", "small")
     assert not (world.home / "dist/tree" / BACK).exists()
@@ -71,6 +71,38 @@ def test_a_batch_of_one_scope_is_off_in_the_others_and_in_their_locks(world: Wor
     held = json.loads((world.home / "manifest.lock").read_bytes())
     small, default = held["scopes"]["small"]["seed"], held["pins"]["seed"]
     assert small["output_tree"] != default["output_tree"] and small["manifest"] != default["manifest"]
+
+
+def test_a_batch_that_is_off_by_default_is_switched_on(world: World) -> None:
+    world.change("scopes:\n", "scopes:\n  small: {why: Less of it., with: [fancy], pins: [seed]}\n")
+    world.change("    without: [fancy]\n", "    models: [two]\n")
+    world.good("lock", "seed")
+    assert (world.home / "manifest.lock").exists()
+    out = world.home / "dist"
+    done = world.good("dist", "seed", "--with", "fancy")
+    assert "this is a build with fancy." in done.stderr
+    assert not (out / "tree" / BACK).exists()
+    (built,) = out.glob("*.whl")
+    assert "+small.with.fancy.g" in built.name
+    record = json.loads((out / "build.json").read_bytes())["manifest"]
+    assert (record["scope"], record["with"], record["without"]) == ("default", ["fancy"], [])
+    assert "up to date" in world.good("dist", "seed", "--with", "fancy").stderr
+    assert world.run("plan", "seed", "--with", "fancy").returncode == 0
+    assert world.run("plan", "seed").returncode == 3
+    assert "to switch it off: `dist --scope default`" in world.good("why", "fancy", "--with", "fancy").stdout
+    assert "proves no pin" in world.good("lock", "seed", "--with", "fancy").stderr
+    assert "up to date" not in world.good("dist", "seed").stderr
+    assert (out / "tree" / BACK).exists()
+
+
+def test_a_batch_that_cannot_be_switched_on_is_told(world: World) -> None:
+    done = world.run("dist", "seed", "--with", "awk")
+    assert (done.returncode, codes(done.stderr)) == (2, ["C001"])
+    assert "The batch `awk` is on in the scope `default` already." in done.stderr
+    done = world.run("dist", "seed", "--with", "awc")
+    assert (done.returncode, codes(done.stderr)) == (4, ["M006"]) and "did you mean `awk`?" in done.stderr
+    done = world.run("dist", "seed", "--with", "fancy", "--without", "fancy")
+    assert done.returncode == 2 and "`fancy` is switched on and off" in done.stderr
 
 
 def test_plan_and_why_answer_for_a_scope(world: World) -> None:

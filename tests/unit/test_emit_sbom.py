@@ -18,7 +18,7 @@ STATED = Upstream("https://up", {}, "seed", Project("sample", "python"))
 BUILD: dict[str, Any] = {
     "builder": "0.1.0",
     "upstream": {"spec": "seed", "commit": "3" * 40, "tree": "2" * 40, "origin": "git", "version": "1.0"},
-    "manifest": {"digest": "4" * 64, "statements": "7" * 64, "scope": "default", "without": []},
+    "manifest": {"digest": "4" * 64, "statements": "7" * 64, "scope": "default", "with": [], "without": []},
     "output": {"tree": "1" * 40},
     "wheel": {"name": "sample.whl", "sha256": "5" * 64},
     "tools": {},
@@ -74,6 +74,7 @@ def test_provenance_names_what_went_in_and_what_came_out() -> None:
         "manifest": "4" * 64,
         "statements": "7" * 64,
         "scope": "default",
+        "with": [],
         "without": [],
     }
 

@@ -17,6 +17,7 @@ from builder.errors import BuildError
 from builder.manifest.load import load
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
+from builder.manifest.switches import options
 from builder.pipeline.build import label_of
 from builder.pipeline.lockfile import confirm, known, record
 
@@ -73,6 +74,50 @@ def test_a_batch_that_a_scope_adds_is_off_in_every_other_one() -> None:
     assert stated.scopes["small"].changes_distribution
 
 
+def test_a_batch_that_is_off_in_a_scope_is_switched_on() -> None:
+    stated = manifest(SMALL)
+    default, large = choose(stated, "default", ["plain"]), choose(stated, "large", ["plain"])
+    assert (ids(default), ids(large)) == (["base", "fancy", "plain"], ["base", "plain"])
+    assert default.switched_on == large.switched_on == ("plain",)
+    # what a scope switches off is switched on as well
+    assert ids(choose(stated, "large", ["fancy"])) == ["base", "fancy"]
+
+
+def test_the_options_of_a_build_repeat_what_is_switched_on() -> None:
+    more = REST.replace("scopes:\n", "scopes:\n  small: {why: less, with: [plain, fancy], pins: [seed]}\n")
+    both = choose(manifest(more), "default", ["plain", "fancy"])
+    assert both.switched_on == ("fancy", "plain")
+    assert options(both, ["plain"]) == "--with fancy"
+    assert options(both, ["plain", "fancy"]) == "--scope default"
+    one = choose(manifest(SMALL), "large", ["plain"])
+    assert options(one, ["plain"]) == "--scope large"
+    assert options(choose(manifest(SMALL), "default", ["plain"]), ["fancy"]) == "--without fancy --with plain"
+
+
+@pytest.mark.parametrize(
+    ("on", "code", "message", "hint"),
+    [
+        ("plane", "M006", "There is no batch `plane`.", "did you mean `plain`?"),
+        ("plain,fancy", "M006", "no batch `plain,fancy`", "repeat the option: `--with plain --with fancy`"),
+        ("base", "M006", "cannot be switched", None),
+        ("fancy", "C001", "The batch `fancy` is on in the scope `default` already.", "remove `--with fancy`"),
+        ("last", "C002", "`last` can be on only where `plain` is on too.", "add `--with plain`"),
+        ("tail", "C002", "`tail` can be on only where `needy` is on too.", "add `--with needy`"),
+    ],
+)
+def test_what_cannot_be_switched_on_is_told(on: str, code: str, message: str, hint: str | None) -> None:
+    text = SMALL.replace("scopes:", "  - {id: last, why: so, follows: [plain]}\nscopes:", 1)
+    text = text.replace(
+        "scopes:", "  - {id: needy, why: so, needs: [tail]}\n  - {id: tail, why: so}\nscopes:", 1
+    )
+    stated = manifest(text.replace("with: [plain]", "with: [plain, last, needy, tail]"))
+    with pytest.raises(BuildError) as caught:
+        choose(stated, "default", [on])
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.hint) == (code, hint) and message in problem.message
+    assert problem.mark is not None
+
+
 def test_a_batch_is_not_on_and_off_in_one_scope() -> None:
     both = SMALL.replace("with: [plain]", "with: [plain], without: [plain]")
     assert [problem.message for problem in problems(HEAD + both)] == [
@@ -127,6 +172,16 @@ def test_what_is_wrong_in_a_scope_is_told_with_its_place(old: str, new: str, cod
     assert any(p.code == code and words in p.message and p.mark for p in found), found
 
 
+def test_the_label_names_what_is_switched_on() -> None:
+    class Of:
+        kind = "release"
+        commit = None
+
+    on = choose(manifest(SMALL), "large", ["plain"])
+    assert label_of(Of(), on) == "deepseek.large.with.plain"  # type: ignore[arg-type]
+    assert label_of(Of(), on, ["awq"]) == "deepseek.large.with.plain.without.awq"  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "label"),
     [
@@ -156,26 +211,26 @@ def test_the_label_names_a_scope_that_changes_the_distribution(name: str, kind: 
 
 def test_the_lock_holds_a_proof_for_each_scope_and_pin(tmp_path: Path) -> None:
     other = replace(PROOF, output_tree="9" * 40)
-    assert record(tmp_path, "seed", PROOF, ()) == "manifest.lock records 'seed'."
-    said = record(tmp_path, "seed", other, (), "large")
+    assert record(tmp_path, "seed", PROOF, "") == "manifest.lock records 'seed'."
+    said = record(tmp_path, "seed", other, "", "large")
     assert said == "manifest.lock records 'seed' in the scope large."
     assert known(tmp_path)["seed"] == PROOF and known(tmp_path, "large")["seed"] == other
-    assert confirm(tmp_path, "seed", other, (), "large") is None
+    assert confirm(tmp_path, "seed", other, "", "large") is None
     with pytest.raises(BuildError, match="G012"):
-        confirm(tmp_path, "seed", PROOF, (), "large")
-    assert "not in manifest.lock" in str(confirm(tmp_path, "seed", PROOF, (), "small-wheel"))
+        confirm(tmp_path, "seed", PROOF, "", "large")
+    assert "not in manifest.lock" in str(confirm(tmp_path, "seed", PROOF, "", "small-wheel"))
 
 
 def test_the_proof_of_a_named_scope_has_no_figures_of_batches(tmp_path: Path) -> None:
     proof = replace(PROOF, figures={"lines": {"before": 9, "after": 1}, "batches": {"fancy": {"lines": 8}}})
-    record(tmp_path, "seed", proof, ())
-    record(tmp_path, "seed", proof, (), "large")
+    record(tmp_path, "seed", proof, "")
+    record(tmp_path, "seed", proof, "", "large")
     assert known(tmp_path)["seed"] == proof
     assert known(tmp_path, "large")["seed"].figures == {"lines": {"before": 9, "after": 1}}
 
 
 def test_a_lock_without_named_scopes_has_no_section_for_them(tmp_path: Path) -> None:
-    record(tmp_path, "seed", PROOF, ())
+    record(tmp_path, "seed", PROOF, "")
     assert sorted(json.loads((tmp_path / "manifest.lock").read_bytes())) == ["pins", "schema_version"]
     assert from_bytes((tmp_path / "manifest.lock").read_bytes()) == {"default": {"seed": PROOF}}
 
@@ -192,7 +247,7 @@ def test_the_page_of_the_scope_says_what_a_named_one_changes_and_where_it_is_pro
 
 def test_the_scopes_of_the_repository_are_stated() -> None:
     stated = load(ROOT / "manifest.yaml")
-    assert list(stated.scopes) == ["v4", "hopper", "kernels-only-sm90", "minimal"]
+    assert list(stated.scopes) == ["v4", "hopper", "kernels-only-sm90", "minimal", "slim"]
     hopper = choose(stated, "hopper")
     assert hopper.kernel is not None
     assert not {"fa3-fa4", "flashmla"} & {rule.batch for rule in hopper.kernel.remove}

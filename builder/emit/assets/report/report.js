@@ -428,7 +428,7 @@
       const build = data.build, lines = data.lines[data.code];
       byId("identity").append(make("code", {}, build.wheel || build.version), ` from ${build.spec}`,
         build.commit && build.commit !== build.spec ? `, commit ${build.commit}` : "",
-        `; tree ${build.tree}; scope ${build.scope}`, build.without.length ? `, without ${build.without.join(", ")}` : "");
+        `; tree ${build.tree}; scope ${build.scope}`, build.with.length ? `, with ${build.with.join(", ")}` : "", build.without.length ? `, without ${build.without.join(", ")}` : "");
       const number = (state) => files.filter((file) => file.state === state).length;
       const tiles = [
         ["lines of code", count(lines.after), `of ${count(lines.before)}, ${lines.before ? ((100 * lines.after) / lines.before).toFixed(1) : 0}%`],

@@ -2,7 +2,8 @@
 
 An element leaves a list or a tuple only where every use asks what it contains, makes a set, a dict or a text
 of it, or hands it on to such a use. Where the collection has a name, every read of the name in the program
-counts. Anything else may see positions, and the element stays.
+counts; where a function or class of the program is called with it, every read of the parameter. Anything else
+may see positions, and the element stays.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.reads import namespace_listed, some_read
+from builder.specialize.rebinding import is_class, rebound
 from builder.specialize.world import SpecializerWorld, question
 
 #: Builtins whose result shows no positions of their argument, and those whose result has the same positions.
 _BLIND_CALLS = frozenset(["all", "any", "dict", "frozenset", "isinstance", "issubclass", "set"])
 _SAME_POSITIONS = frozenset(["list", "sorted", "tuple"])
+#: Types of collections whose order is that in which keys came: those that stay keep theirs.
+_BY_KEY = frozenset(["collections.OrderedDict", "collections.defaultdict"])
 #: Methods that add to a collection, ask what it contains, or give what has no positions.
 _BLIND_METHODS = frozenset(["add", "append", "discard", "extend", "get", "items", "keys", "union", "update"])
 #: Those of them that show nothing even where somebody calls them later: `add_choices = CHOICES.extend`.
@@ -52,6 +56,29 @@ def positions_seen(world: SpecializerWorld, qualified: str) -> bool:
 def attribute_positions_seen(world: SpecializerWorld, name: str) -> bool:
     """The same for every attribute of this name, whatever its owner is."""
     return some_read(world, name, lambda at, node, scope: not unseen(at, node, scope))
+
+
+@question
+def parameter_positions_seen(world: SpecializerWorld, qualified: str, place: str) -> bool:
+    """May a function or class of the program see positions in the argument at this place of its calls?"""
+    module, _, name = qualified.rpartition(".")
+    unit = world.unit(world.paths[module])
+    found, number = [binding.node for binding in unit.scopes.root.names[name]], int(place)
+    if isinstance(found[0], ast.ClassDef):
+        own = unit.scopes.of(found[0]).names
+        if not is_class(world, qualified) or found[0].bases or found[0].keywords or "__new__" in own:
+            return True
+        found, number = [binding.node for binding in own.get("__init__", ())], number + 1
+    elif rebound(world, qualified):
+        return True
+    function = found[0] if len(found) == 1 else None
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        return True
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    if number >= len(parameters):
+        return True
+    uses = _Uses(Evaluator(world, unit))
+    return not uses.locally_unseen(unit.scopes.of(function), parameters[number].arg)
 
 
 def _filled(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
@@ -128,7 +155,18 @@ class _Uses:
         name = self.evaluator.qualified(parent.func, scope)
         if name in _SAME_POSITIONS:
             return len(parent.args) == 1 and self.unseen(parent, scope)
-        return name in _BLIND_CALLS or (name == "collections.defaultdict" and node is parent.args[-1])
+        if name in _BLIND_CALLS or (name in _BY_KEY and node is parent.args[-1]):
+            return True
+        return isinstance(name, str) and self._handed_over(parent, node, name)
+
+    def _handed_over(self, call: ast.Call, node: ast.expr, name: str) -> bool:
+        """Does a function or class of the program, which no positions reach, take this argument?"""
+        if not self.evaluator.world.is_definition(name) or node not in call.args:
+            return False
+        place = call.args.index(node)
+        if any(isinstance(before, ast.Starred) for before in call.args[:place]):
+            return False
+        return not self.evaluator.hinders(parameter_positions_seen, name, str(place))
 
     def _in_method(self, func: ast.Attribute, scope: Scope) -> bool:
         if func.attr == "join":  # a text that says what there is, unless it is a pattern for other texts
@@ -168,11 +206,11 @@ class _Uses:
         try:
             if owner.kind == "module":
                 return not self.evaluator.hinders(positions_seen, f"{self.unit.name}.{name}")
-            return self._locally_unseen(owner, name)
+            return self.locally_unseen(owner, name)
         finally:
             self._busy.discard((owner.node, name))
 
-    def _locally_unseen(self, owner: Scope, name: str) -> bool:
+    def locally_unseen(self, owner: Scope, name: str) -> bool:
         for node in nodes(owner.node):
             if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
                 return False

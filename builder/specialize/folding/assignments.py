@@ -50,14 +50,15 @@ class Assignments:
         self.world = evaluator.world
 
     def plain(self, stmt: ast.Assign, scope: Scope) -> bool:
+        named = scope.kind in ("module", "class")
+        if named and all(isinstance(target, ast.Name) for target in stmt.targets):
+            if isinstance(self.evaluator.value(stmt.value, scope), Gone):
+                return False  # an alias of what is gone is gone, and so are several
         if len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
             name = stmt.targets[0].id
             if self._binds_gone(name, scope):
                 return False
             self._remember(name, scope)
-            named = scope.kind in ("module", "class")
-            if named and isinstance(self.evaluator.value(stmt.value, scope), Gone):
-                return False  # an alias of what is gone is gone
             if name == "__all__" and self.exports(stmt.value):
                 return True
         settled = self._settled(stmt.targets[0], stmt.value, scope) if len(stmt.targets) == 1 else None

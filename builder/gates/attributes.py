@@ -19,12 +19,13 @@ from builder.errors import Problem
 from builder.graph.modules import Summary
 from builder.graph.resolve import Origin
 from builder.manifest.model import Manifest
-from builder.source.fields import dotted_name
+from builder.source.fields import dotted_name, nodes
 from builder.source.parse import parse
 from builder.spelling import nearest
 
 _ATTRIBUTE = re.compile(rb"\.\s*([A-Za-z_]\w*)")
 _GETATTR = re.compile(rb"getattr\([^,()]+(?:\(\))?,\s*[\"'](\w+)[\"']\s*,?\s*\)")
+_TEXT = re.compile(rb"[\"'](\w+)[\"']\s*[,\])}]")
 #: What torch.nn.Module gives to a class that no longer defines it itself.
 _INHERITED = {"forward", "extra_repr", "train", "eval", "to", "cuda", "cpu", "half", "float", "apply"}
 _INHERITED |= {"parameters", "buffers", "modules", "children", "state_dict", "load_state_dict"}
@@ -119,12 +120,13 @@ class Losses:
                     fields |= self.inherited(origin) if origin and origin.qualname else set()
         if self.members and summary.module:
             for owner in summary.bases:
-                names |= self.inherited(Origin(summary.module, owner))
+                fields |= self.inherited(Origin(summary.module, owner))
         names |= fields
         return bool(names) and (
             any(b"%s=" % name.encode() in data for name in fields)
             or not names.isdisjoint(used.decode() for used in _ATTRIBUTE.findall(data))
             or not self.nowhere.isdisjoint(used.decode() for used in _GETATTR.findall(data))
+            or (b"getattr(" in data and not self.nowhere.isdisjoint(map(bytes.decode, _TEXT.findall(data))))
         )
 
     def _inherited(self, owner: Origin) -> frozenset[str]:
@@ -156,7 +158,11 @@ def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
     tree = parse(losses.after.snapshot[path], path).tree
     for node, owner, me in _attributes(tree.body, "", ""):
         if isinstance(node, ast.Call):
-            yield from _call(node, roots, losses)
+            own = Origin(summary.module, owner) if me and owner and summary.module else None
+            yield from _call(node, {**roots, me: own} if own else roots, losses)
+            continue
+        if isinstance(node, ast.For):
+            yield from _loop(node, losses)
             continue
         parts = dotted_name(node).split(".")  # one empty part where the chain does not start with a name
         root = parts[0]
@@ -200,6 +206,20 @@ def _call(node: ast.Call, roots: dict[str, Origin | None], losses: Losses) -> It
             yield Use(keyword.value.lineno, text, owner, keyword.arg)
 
 
+def _loop(node: ast.For, losses: Losses) -> Iterator[Use]:
+    """`for key in ["name", ...]: getattr(x, key)`, without a default."""
+    if not isinstance(node.iter, (ast.List, ast.Tuple, ast.Set)):
+        return
+    target = ast.dump(node.target).replace("Store()", "Load()")
+    for call in (inner for stmt in node.body for inner in nodes(stmt) if isinstance(inner, ast.Call)):
+        asked = isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) == 2
+        if asked and ast.dump(call.args[1]) == target:
+            for item in node.iter.elts:
+                name = item.value if isinstance(item, ast.Constant) else None
+                if isinstance(name, str) and name in losses.nowhere:
+                    yield Use(item.lineno, ast.unparse(call), losses.members[name][0], name)
+
+
 def _follow(start: Origin, parts: list[str], line: int, losses: Losses) -> Iterator[Use]:
     """Walk `parts` from a module or class and stop at the first name that is lost."""
     before, after = losses.before.index, losses.after.index
@@ -240,8 +260,8 @@ def _below(owner: Origin, name: str, losses: Losses) -> bool:
 
 def _attributes(
     body: Iterable[ast.AST], owner: str, me: str
-) -> Iterator[tuple[ast.Attribute | ast.Call, str, str]]:
-    """Every outermost attribute chain and every call, with the class and receiver it stands in."""
+) -> Iterator[tuple[ast.Attribute | ast.Call | ast.For, str, str]]:
+    """Every outermost attribute chain, call and loop, with the class and receiver it stands in."""
     for node in body:
         if isinstance(node, ast.ClassDef):
             inner = f"{owner}.{node.name}" if owner else node.name
@@ -262,7 +282,7 @@ def _attributes(
                 elif isinstance(inner_node, ast.Attribute):
                     yield inner_node, owner, me
         else:
-            if isinstance(node, ast.Call):
+            if isinstance(node, (ast.Call, ast.For)):
                 yield node, owner, me
             yield from _attributes(ast.iter_child_nodes(node), owner, me)
 

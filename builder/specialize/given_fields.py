@@ -1,6 +1,7 @@
-"""Calls and patterns that give a class a field that is declared absent by its position, or in a dict.
+"""Calls and patterns that give a class a field that is declared absent.
 
-Keywords for it are folded away. Only what names the class, or is in it or in an heir, is looked at.
+Keywords for it are folded away where their value has no effect. Only what names the class, or is in it or in
+an heir, is looked at.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def given_uses(
     makers += [(each.unit, call) for each in family for call in _inside(each)]
     for unit, node in makers:
         positions = _positions(unit, node)
-        if positions > fields.index(field) or (positions and counts_all) or _has_key(node, field):
+        if positions > fields.index(field) or (positions and counts_all) or _gives(node, field):
             yield use_of(unit, node, f"{cls.node.name}({field})", name, unit.scope_of(node).qualname)
 
 
@@ -100,10 +101,11 @@ def _positions(unit: Unit, node: ast.AST) -> float:
     return float("inf") if made or given else len(arguments) - len(starred)
 
 
-def _has_key(node: ast.AST, field: str) -> bool:
-    """Does a call unpack a dict that has a field as a key: `Args(**{"mode": 1})`, `Args(**dict(mode=1))`?"""
-    parts = (part for k in getattr(node, "keywords", ()) if k.arg is None for part in nodes(k.value))
-    return any(
+def _gives(node: ast.AST, field: str) -> bool:
+    """Does a call have a field as a keyword, or in a dict: `Args(**{"mode": 1})`, `Args(**dict(mode=1))`?"""
+    keywords = getattr(node, "keywords", ())
+    parts = (part for k in keywords if k.arg is None for part in nodes(k.value))
+    return any(k.arg == field for k in keywords) or any(
         (isinstance(part, ast.Dict) and any(key is not None and text(key) == field for key in part.keys))
         or (isinstance(part, ast.keyword) and part.arg == field)
         for part in parts

@@ -278,6 +278,20 @@ def test_uses_that_may_well_work_are_not_findings(use: str) -> None:
     assert attributes.check(before, after, manifest(), NOTHING) == []
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "    @classmethod\n    def make(cls):\n        return cls(x=1)\n",
+        "    def tell(self):\n        for key in ['x', 'y']:\n            print(getattr(self, key))\n",
+    ],
+)
+def test_a_lost_field_is_found_in_a_class_method_and_in_a_loop_over_names(use: str) -> None:
+    full, less = f"class A:\n    x: int = 1\n    y: int = 1\n{use}", f"class A:\n    y: int = 1\n{use}"
+    before, after = worlds({"m.py": full}, {"m.py": less})
+    (problem,) = attributes.check(before, after, manifest(), NOTHING)
+    assert "needs 'x', which pkg.m.A no longer has" in problem.message
+
+
 def test_a_method_that_a_base_still_has_is_not_lost() -> None:
     files = {
         "m.py": "class A:\n    def f(self): ...\n\n\n"

@@ -51,9 +51,9 @@ class Assignments:
 
     def plain(self, stmt: ast.Assign, scope: Scope) -> bool:
         named = scope.kind in ("module", "class")
-        if named and all(isinstance(target, ast.Name) for target in stmt.targets):
-            if isinstance(self.evaluator.value(stmt.value, scope), Gone):
-                return False  # an alias of what is gone is gone, and so are several
+        aliases = named and all(isinstance(target, ast.Name) for target in stmt.targets)
+        if aliases and isinstance(self.evaluator.value(stmt.value, scope), Gone):
+            return False  # an alias of what is gone is gone, and so are several
         if len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
             name = stmt.targets[0].id
             if self._binds_gone(name, scope):

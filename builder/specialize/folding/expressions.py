@@ -11,7 +11,7 @@ from builder.source.ops import DropItem, Op, Operands, Replace
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import names_of, says, scalar, text
-from builder.specialize.evaluating.own_class import class_of_self
+from builder.specialize.evaluating.own_class import class_of_self, own_class
 from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
 from builder.specialize.folding.effects import leaves_trace
@@ -275,8 +275,12 @@ class Expressions:
         made_of = 1 if called in _DEFAULTING else 0 if called in _MAKERS and len(node.args) == 1 else None
         for index, arg in enumerate(node.args):
             self.fold(arg, scope, names=names if index == made_of else ())
+        own = own_class(node.func, self.evaluator.unit) if node.keywords and called is None else None
         for index, keyword in enumerate(node.keywords):
             if isinstance(called, str) and self._leaves(keyword, (called, f"*.{last}"), scope):
+                self.ops.append(DropItem(node, "keywords", index))
+                continue
+            if own is not None and self._is_field_gone(keyword, f"{self.evaluator.unit.name}.{own}", scope):
                 self.ops.append(DropItem(node, "keywords", index))
                 continue
             known_as = [name for name in (option, keyword.arg) if name]
@@ -290,7 +294,11 @@ class Expressions:
         """May a keyword leave: is it its default, or a field that the class of this name has no more?"""
         if self._is_default(keyword, called, scope):
             return True
-        absent = keyword.arg is not None and self.evaluator.world.is_gone(f"{called[0]}.{keyword.arg}")
+        return self._is_field_gone(keyword, called[0], scope)
+
+    def _is_field_gone(self, keyword: ast.keyword, called: str, scope: Scope) -> bool:
+        """Does a keyword give a class a field that it has no more?"""
+        absent = keyword.arg is not None and self.evaluator.world.is_gone(f"{called}.{keyword.arg}")
         return absent and (self.evaluator.pure(keyword.value, scope) or self.holds_gone(keyword.value, scope))
 
     def _is_default(self, keyword: ast.keyword, called: Iterable[str], scope: Scope) -> bool:

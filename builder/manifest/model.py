@@ -274,6 +274,11 @@ class Manifest:
         return self.scopes.get(self.scope_name)
 
     @property
+    def off_by_default(self) -> frozenset[str]:
+        """The batches that are on only in the scopes that name them."""
+        return frozenset(batch for scope in self.scopes.values() for batch in scope.only_here)
+
+    @property
     def text(self) -> str:
         """The text of manifest.yaml itself."""
         return self.texts.get(self.file, "")

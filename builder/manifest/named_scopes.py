@@ -40,8 +40,7 @@ def check(manifest: Manifest) -> Iterator[Problem]:
 def only_elsewhere(manifest: Manifest, name: str) -> list[str]:
     """Return the batches that are on only in other scopes, sorted."""
     scope = manifest.scopes.get(name)
-    others = {batch for other in manifest.scopes.values() for batch in other.only_here}
-    return sorted(others.difference(scope.only_here if scope is not None else ()))
+    return sorted(manifest.off_by_default.difference(scope.only_here if scope is not None else ()))
 
 
 def choose(manifest: Manifest, name: str, on: Collection[str] = ()) -> Manifest:

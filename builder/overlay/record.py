@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -46,6 +46,12 @@ def _digest(text: Text) -> str | None:
         return None
     raw = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     return hashlib.sha256(raw).hexdigest()
+
+
+def is_void(edit: FileEdit | Patch, rule: Rule, off_by_default: Collection[str]) -> bool:
+    """Return whether an edit of a file that a rule removed has nothing to do: the rule is of a batch that is
+    off by default, and the edit must match where that is off."""
+    return rule.batch in off_by_default and rule.batch != edit.batch
 
 
 def of_removed(edit: FileEdit | Patch, rule: Rule) -> str:

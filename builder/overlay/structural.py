@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -15,7 +15,7 @@ from builder.overlay import kinds
 from builder.overlay.added import add_imports
 from builder.overlay.kinds import Hit
 from builder.overlay.locate import Target, resolve
-from builder.overlay.record import Edited, Journal, Record, of_removed, require_count
+from builder.overlay.record import Edited, Journal, Record, is_void, of_removed, require_count
 from builder.source.ops import DropItem, Op, Remove
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
@@ -35,15 +35,22 @@ def sort(
     packages: Mapping[str, str],
     files: Mapping[str, object],
     removed: Mapping[str, Rule] = MappingProxyType({}),
+    off_by_default: Collection[str] = (),
 ) -> tuple[dict[str, list[tuple[Edit, Target]]], list[Problem]]:
-    """The edits by their file, and a problem for each without one; `removed`: path -> its rule."""
+    """The edits by their file, and a problem for each without one; `removed`: path -> its rule.
+
+    `off_by_default`: batches whose files need no edit of another batch where they are removed.
+    """
     by_file: dict[str, list[tuple[Edit, Target]]] = {}
     problems: list[Problem] = []
     for edit in edits:
         target, former = resolve(edit.target, packages, files), resolve(edit.target, packages, removed)
         if former and (target is None or len(former.module) > len(target.module)):
+            rule = removed[former.file]
+            if is_void(edit, rule, off_by_default):
+                continue
             message = f"`{edit.target}` is to be edited, but its file {former.file} was removed."
-            hint = of_removed(edit, removed[former.file])
+            hint = of_removed(edit, rule)
         elif target is None:
             message = f"`{edit.target}` does not start with a module of the tree."
             hint = f"Known packages: {', '.join(sorted(packages))}."

@@ -19,7 +19,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
 from builder.overlay import anchored, files, patch, structural, toml
 from builder.overlay.recalled_edits import edit_or_recall
-from builder.overlay.record import Edited, Record, of_removed
+from builder.overlay.record import Edited, Record, is_void, of_removed
 from builder.select.rules import holds_path
 from builder.tree import Snapshot
 
@@ -97,15 +97,17 @@ def overlay(
     _structural(edits, manifest, removed, done)
     tables = [t for b in manifest.batches for t in b.toml if holds(t.file)]
     done.waiting = [t for t in tables if t.unused]
-    _texts([t for t in tables if not t.unused], toml.edit, removed, done)
-    _texts([a for b in manifest.batches for a in b.anchored if holds(a.file)], anchored.edit, removed, done)
+    native = [a for b in manifest.batches for a in b.anchored if holds(a.file)]
+    _texts([t for t in tables if not t.unused], toml.edit, removed, done, manifest)
+    _texts(native, anchored.edit, removed, done, manifest)
     return done
 
 
 def _structural(
     edits: Sequence[Edit], manifest: Manifest, removed: Mapping[str, Rule], done: Overlaid
 ) -> None:
-    by_file, problems = structural.sort(edits, manifest.packages, done.current, removed)
+    off = manifest.off_by_default
+    by_file, problems = structural.sort(edits, manifest.packages, done.current, removed, off)
     done.problems += problems
     for path, wanted in by_file.items():
         targets = [target for _, target in wanted]
@@ -121,10 +123,13 @@ def _texts(
     edit: Callable[[str, bytes, Sequence[Anchored]], Edited],
     removed: Mapping[str, Rule],
     done: Overlaid,
+    manifest: Manifest,
 ) -> None:
     by_file: dict[str, list[Anchored]] = {}
     for item in edits:
-        by_file.setdefault(item.file, []).append(item)
+        rule = removed.get(item.file)
+        if rule is None or not is_void(item, rule, manifest.off_by_default):
+            by_file.setdefault(item.file, []).append(item)
     for path, wanted in sorted(by_file.items()):
         if path in done.current:
             given = (path, done.current[path])

@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from builder.analysis.indexed_tree import IndexedTree
-from builder.analysis.removals import Removals, because
+from builder.analysis.removals import Removal, Removals, because
 from builder.errors import Problem
 from builder.graph.modules import Summary
 from builder.graph.resolve import Origin
@@ -47,7 +47,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
     for path, summary in after.summaries.items():
         if summary.error is None and losses.concern(summary, after.snapshot[path]):
             uses = {(u.owner, u.name): u for u in sorted(_uses(path, summary, losses), reverse=True)}
-            problems += [_problem(path, use, losses, removals) for use in sorted(uses.values())]
+            problems += [_problem(path, use, losses, removals, manifest) for use in sorted(uses.values())]
     return problems
 
 
@@ -287,15 +287,28 @@ def _attributes(
             yield from _attributes(ast.iter_child_nodes(node), owner, me)
 
 
-def _problem(path: str, use: Use, losses: Losses, removals: Removals) -> Problem:
+def _problem(path: str, use: Use, losses: Losses, removals: Removals, manifest: Manifest) -> Problem:
     before, after, missing = losses.before, losses.after, use.owner.member(use.name)
     if use.owner.qualname:
         reason, known = removals.missing(after, missing), after.index.own(use.owner)
     else:
         reason, known = removals.missing_name(before, after, missing), after.index.names(use.owner.module)
-    why, hint = because(reason), "edit this use, or keep what it names"
+    hint = "edit this use, or keep what it names"
+    if reason is None and use.owner.qualname:
+        reason = _stated_value(use.name, manifest)
+        hint = "drop this use by an edit, or state the value of the condition around it" if reason else hint
+    why = because(reason)
     message = f"{path}:{use.line}: {use.text} needs {use.name!r}, which {use.owner} no longer has{why}"
     if reason:
         return after.problem("G004", path, use.line, message, reason.mark, hint, f"{use.owner}{why}")
     hint = nearest(use.name, known, cutoff=0.75) or hint
     return after.problem("G004", path, use.line, message, None, hint)
+
+
+def _stated_value(name: str, manifest: Manifest) -> Removal | None:
+    """The fact that states the value of every attribute of this name, so that nothing stores it any more."""
+    for fact in (fact for batch in manifest.batches for fact in batch.facts):
+        if fact.kind == "value" and fact.name.startswith("*.") and fact.name.rpartition(".")[2] == name:
+            clause = f"batch {fact.batch} states that {fact.name} is {fact.value!r}: nothing stores it"
+            return Removal("absent", fact.name, clause, clause, fact.batch, fact.mark)
+    return None

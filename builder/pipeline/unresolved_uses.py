@@ -159,11 +159,14 @@ def _written(edits: Counter[str], places: int) -> str:
 def _edit(use: Leftover, where: Mark, sources: Sources) -> str:
     """Return the edit that drops a use, as it is to be written.
 
-    Empty if the use is neither a statement nor an entry of a list, a tuple or a set on one line.
+    Empty if the use is neither a statement nor an entry of a list, a tuple or a set on one line. Of a list of
+    tuples the whole tuple leaves.
     """
     module, source = module_of(use.path, sources.packages), sources.parsed(use.path)
     if module is None or source is None:
         return ""
+    collections = [n for n in ast.walk(source.tree) if isinstance(n, (ast.List, ast.Tuple, ast.Set))]
+    rows = {part for n in collections for part in n.elts if isinstance(part, ast.Tuple)}
     for node in ast.walk(source.tree):
         # dropping a `return` or an assignment would change what the code after it does
         parts: list[ast.expr] | list[ast.Expr] = [node] if isinstance(node, ast.Expr) else []
@@ -173,6 +176,7 @@ def _edit(use: Leftover, where: Mark, sources: Sources) -> str:
         for part in parts:
             written = source.text(part)
             if part.lineno == where.line and source.line(where.line - 1).decode().strip(" \r\n,") == written:
+                written = ast.unparse(node) if node in rows else written
                 scope = f"{module}.{use.scope}" if use.scope else module
                 return f"{{{kind}: {_quoted(written)}, in: {scope}}}"
     return ""

@@ -10,7 +10,7 @@ from builder.analysis.removals import Removals, index_removals
 from builder.errors import BuildError, Mark
 from builder.gates import attributes, imports, names, parse, symbols
 from builder.gates.registry import TREE_GATES, compare
-from builder.manifest.statements import Absent, Batch, Edit, WholeFile
+from builder.manifest.statements import Absent, Batch, Edit, Fact, WholeFile
 
 HERE = Mark("manifest.yaml", 3, 5)
 NOTHING = Removals()
@@ -276,6 +276,17 @@ def test_uses_that_may_well_work_are_not_findings(use: str) -> None:
     less = "class C:\n    other = 1\n    def __init__(self): ...\n"
     before, after = worlds({"m.py": full, "use.py": use}, {"m.py": less})
     assert attributes.check(before, after, manifest(), NOTHING) == []
+
+
+def test_an_attribute_that_a_fact_states_is_told_with_the_fact() -> None:
+    use = "    def ask(self):\n        return self.manager.size\n"
+    full = f"class A:\n    def __init__(self, it):\n        self.manager = it\n{use}"
+    before, after = worlds({"m.py": full}, {"m.py": f"class A:\n{use}"})
+    fact = Fact(mark=HERE, kind="value", name="*.manager", value=None, batch="b")
+    stated = manifest(batches=(batch(facts=(fact,)),))
+    (problem,) = attributes.check(before, after, stated, NOTHING)
+    assert "batch b states that *.manager is None: nothing stores it" in problem.message
+    assert problem.mark is not None and problem.hint is not None and "drop this use" in problem.hint
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,16 @@ def test_an_entry_of_a_list_comes_with_the_edit_that_drops_it_and_that_edit_work
     assert hint(without_call(MAIN), "Fancy", f"[{edit}]") == ""
 
 
+def test_an_entry_on_several_lines_leaves_as_a_whole() -> None:
+    rows = MAIN.replace(
+        '        (Fancy, "fancy"),\n', '        (\n            Fancy,\n            "fancy",\n        ),\n'
+    )
+    assert rows != MAIN
+    edit = "{drop_entry: '(Fancy, ''fancy'')', in: pkg.main.handlers}"
+    assert hint(without_call(rows), "Fancy").endswith(f"To drop this one: {edit}.")
+    assert hint(without_call(rows), "Fancy", f"[{edit}]") == ""
+
+
 def test_one_of_two_entries_on_a_line_comes_with_no_edit() -> None:
     said = hint(without_call(MAIN), "Wide")
     assert said.startswith("Build with") and "To drop" not in said

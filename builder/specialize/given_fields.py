@@ -77,6 +77,19 @@ def _by_name(world: SpecializerWorld, cls: Class) -> Iterator[tuple[Unit, ast.AS
                         named = named.value
                     if evaluator.qualified(named, unit.scope_of(node)) == cls.qualified:
                         yield unit, node
+                elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                    held = evaluator.qualified(node.value, unit.scope_of(node)) == cls.qualified
+                    yield from _held(world, node) if held else ()
+
+
+def _held(world: SpecializerWorld, assigned: ast.Assign | ast.AnnAssign) -> Iterator[tuple[Unit, ast.AST]]:
+    """The calls of what a class is assigned to: `self.kind(...)` after `kind = Args`."""
+    targets = assigned.targets if isinstance(assigned, ast.Assign) else [assigned.target]
+    for name in {names_of(target)[0] for target in targets if names_of(target)}:
+        for unit in map(world.unit, world.words.holders(name.encode())):
+            for node in nodes_on(unit, name):
+                if isinstance(node, ast.Call) and names_of(node.func)[:1] == (name,):
+                    yield unit, node
 
 
 def _inside(cls: Class) -> Iterator[ast.Call]:

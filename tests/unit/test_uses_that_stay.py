@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from manifest_text import manifest
 
 from builder.errors import BuildError
+from builder.manifest.named_scopes import choose
 from builder.pipeline.cut import cut
 from builder.tree import Entry, Snapshot, Tree, blob_id
 
@@ -65,6 +67,31 @@ def test_an_entry_on_several_lines_leaves_as_a_whole() -> None:
     edit = "{drop_entry: '(Fancy, ''fancy'')', in: pkg.main.handlers}"
     assert hint(without_call(rows), "Fancy").endswith(f"To drop this one: {edit}.")
     assert hint(without_call(rows), "Fancy", f"[{edit}]") == ""
+
+
+EDITED = """\
+batches:
+  - {id: a, why: w, edits: [{set: pkg.kinds.SIZE, to: "2"}]}
+  - {id: b, why: w, remove: [python/pkg/kinds.py]}
+"""
+
+
+@pytest.mark.parametrize("off_by_default", [True, False])
+def test_an_edit_of_a_file_that_leaves_is_void_where_its_batch_is_off_by_default(
+    off_by_default: bool,
+) -> None:
+    own = {**FILES, "main.py": "X = 1\n", "kinds.py": "SIZE = 1\n"}
+    files = {f"python/pkg/{path}": text.encode() for path, text in own.items()}
+    blobs = {blob_id(data): data for data in files.values()}
+    tree = Tree({path: Entry("100644", blob_id(data)) for path, data in files.items()})
+    scopes = "scopes:\n  small: {why: less, with: [b], pins: [seed]}\n" if off_by_default else ""
+    stated = choose(manifest(scopes + EDITED), "default", ["b"] if off_by_default else [])
+    if off_by_default:
+        assert "python/pkg/kinds.py" not in cut(Snapshot(tree, blobs), stated).output
+        return
+    with pytest.raises(BuildError) as caught:
+        cut(Snapshot(tree, blobs), stated)
+    assert [problem.code for problem in caught.value.problems] == ["R005"]
 
 
 def test_one_of_two_entries_on_a_line_comes_with_no_edit() -> None:

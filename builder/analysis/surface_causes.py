@@ -257,12 +257,14 @@ def _strings(source: str | None) -> frozenset[str]:
         tree = ast.parse(source or "")
     except SyntaxError:
         return frozenset()
+    nodes = list(ast.walk(tree))
     words = (
         node.value if isinstance(node, ast.Constant) else last_name(node)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, (ast.Constant, ast.Name, ast.Attribute))
     )
-    return frozenset(word for word in words if isinstance(word, str))
+    joined = (Reader.joined(node) for node in nodes if isinstance(node, ast.JoinedStr))
+    return frozenset(word for word in (*words, *joined) if isinstance(word, str))
 
 
 def _removes(patch: str, word: str) -> bool:

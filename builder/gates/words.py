@@ -7,7 +7,7 @@ Names that only contain a word (`npu_stream`), comments and messages ask for not
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -43,7 +43,7 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
     for batch in manifest.batches:
         if not batch.words:
             continue
-        excuses = _Excuses(batch)
+        excuses = _Excuses(batch, after.snapshot, manifest.packages)
         pattern = _pattern(batch.words)
         for path in paths:
             if not any(_may_hold(runs[path], word) for word in batch.words):
@@ -101,9 +101,13 @@ def _tokens(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str, str
 class _Excuses:
     """The exceptions of one batch, and which of them excused something."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: Batch, paths: Iterable[str], packages: Mapping[str, str]) -> None:
         self._excepted = [(one, PatternSet([one.pattern])) for one in batch.exceptions if one.kind == "path"]
         self._names = tuple(one.pattern for one in batch.exceptions if one.kind == "name")
+        whole = [pattern for one, pattern in self._excepted if one.text is None]
+        staying = (path for path in paths if any(pattern.any(path) for pattern in whole)) if whole else ()
+        # who imports an excepted module names the folders in which it is
+        self._modules = tuple(filter(None, (module_of(path, packages) for path in staying)))
         self._used: set[WordException] = set()
 
     def excuse(self, path: str, name: str, text: str) -> bool:
@@ -114,7 +118,11 @@ class _Excuses:
             if pattern.any(path) and (one.text is None or one.text in text)
         ]
         self._used.update(here)
-        return bool(here) or any(fnmatchcase(name, pattern) for pattern in self._names)
+        return (
+            bool(here)
+            or any(fnmatchcase(name, pattern) for pattern in self._names)
+            or any(name in module.split(".") and module in text for module in self._modules)
+        )
 
     def unused(self, paths: Iterable[str]) -> Iterator[Problem]:
         """Exceptions of paths that excuse nothing in the output."""

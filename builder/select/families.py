@@ -128,14 +128,21 @@ def with_paths(manifest: Manifest, paths: Iterable[str]) -> Manifest:
     return replace(manifest, batches=tuple(batches), given_back=(*manifest.given_back, *given_back))
 
 
-def _rules(batches: Iterable[Batch], paths: Iterable[str]) -> dict[str, dict[str, Rule]]:
+def _rules(batches: tuple[Batch, ...], paths: Iterable[str]) -> dict[str, dict[str, Rule]]:
     """Return batch -> place -> the rule that removes the place for a word of the batch in its name."""
     families = Families(batches)
     rules: dict[str, dict[str, Rule]] = {}
-    for path in paths if families else ():
-        named = families.of_path(path)
-        if named is not None:
-            place, member = named
+    named = {path: families.of_path(path) for path in paths} if families else {}
+    staying: dict[str, list[str]] = {}  # batch -> the paths that it excepts
+    for batch in batches:
+        if batch.words and any(s.kind == "path" and not s.text for s in batch.exceptions):
+            staying[batch.id] = [path for path in named if families.excepts(batch.id, path)]
+    for path, found in named.items():
+        if found is not None:
+            place, member = found
+            while place != path and any(other.startswith(place) for other in staying.get(member.batch, ())):
+                # a rule for the whole folder would remove what is excepted
+                place = path[: path.find("/", len(place)) + 1] or path
             word, why = member.word, f"the word `{member.word.text}` of the batch is in its name"
             rule = Rule(literal(place), "remove", member.batch, word=word.text, mark=word.mark, optional=why)
             rules.setdefault(member.batch, {}).setdefault(place, rule)

@@ -6,7 +6,7 @@ Names are followed through assignments, imports, class attributes and enumeratio
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -164,10 +164,15 @@ class Reader:
         raise _Unknown
 
     def _joined(self, node: ast.JoinedStr, depth: int) -> str:
+        return self.joined(node, lambda inner: self.value(inner, depth + 1))
+
+    @staticmethod
+    def joined(node: ast.JoinedStr, value: Callable[[ast.expr], Value] = lambda inner: None) -> str:
+        """An f-string as text; what is not known is shown in braces."""
         parts = []
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
-                inner = self.value(part.value, depth + 1)
+                inner = value(part.value)
                 # a parameter is shown by its name: `--{prefix}port`; others by none, since before Python 3.12
                 # the parts of an f-string have no positions of their own
                 name = part.value.id if isinstance(part.value, ast.Name) else "..."

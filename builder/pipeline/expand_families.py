@@ -195,6 +195,8 @@ class _Expansion:
             return
         written = _names_with(data, present)
         for name, member in self._named(written.strings):
+            if self._families.excepts(member.batch, path):
+                continue  # a text of an excepted file is no value of an option
             if name.startswith("--"):
                 self._values.setdefault(("add_argument", name), member)
                 self._parsed(path, member, name[2:].replace("-", "_"))

@@ -1,8 +1,8 @@
 """G014: what the facts say attributes hold fits the code that is left.
 
 Every reading of an attribute that a fact states becomes the value. The fact is wrong if a class of the output
-gives the attribute another value, or if None stands where it raises an error (`0 < None`, `None[0]`). A field
-that is declared absent must not be read by a method of its class: it exists only once something stored it.
+gives the attribute another value, or if None stands where it raises an error (`0 < None`, `None[0]`), or another
+literal is asked for an attribute that it does not have (`"null".value`). A field that is declared absent must not be read by a method of its class: it exists only once something stored it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ from builder.source.parse import parse
 _CLASS_HINT = "state the value that the class gives, declare the attribute absent, or except its name"
 _FIELD_HINT = "state its value as a fact, exactly, so that each reading of it leaves"
 _NONE_HINT = "except the name from the batch's words, state its true value, or remove this code by an edit"
+_LITERAL_HINT = "state what this attribute gives as a fact of its own (`*.owner.{}`), or replace the reading by an edit"
 #: Builtins that raise an error for None.
 _NEED_A_VALUE = frozenset(["enumerate", "float", "int", "iter", "len", "list", "range", "sum", "zip"])
 _WORD = re.compile(rb"[A-Za-z_]\w*")
+#: What a literal may be asked for.
+_ASKED = re.compile(rb"(?:[\"']|\bTrue|\bFalse)\.[A-Za-z_]|\bNone\b")
 
 
 def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
@@ -49,7 +52,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         if not names.isdisjoint(_WORD.findall(data)):
             problems += _defaults(after, path, stated)
         problems += _fields(after, path, f"{module_of(path, manifest.packages)}.", absent)
-        ours = misuses(data) if b"None" in data else ()
+        ours = misuses(data) if _ASKED.search(data) else ()
         old = before.summaries.get(path) if ours else None
         readable = old is not None and old.error is None
         theirs = Counter(text for _, text in (misuses(before.snapshot[path]) if readable else ()))
@@ -58,7 +61,8 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
                 theirs[text] -= 1
                 continue
             message = f"{path}:{line}: `{text[:80]}` raises an error"
-            problems.append(after.problem("G014", path, line, message, hint=_NONE_HINT))
+            hint = _NONE_HINT if "None" in text else _LITERAL_HINT.format(text.rpartition(".")[2])
+            problems.append(after.problem("G014", path, line, message, hint=hint))
     return problems
 
 
@@ -111,7 +115,7 @@ def _fits(fact: Fact, value: object) -> bool:
 
 @remembered
 def misuses(data: bytes) -> tuple[tuple[int, str], ...]:
-    """(line, source) of each expression that raises an error because one of its parts is None."""
+    """(line, source) of each expression that raises an error because one of its parts is None, or a literal."""
     return tuple(
         (node.lineno, ast.unparse(node))
         for node in nodes(parse(data, "").tree)
@@ -135,7 +139,7 @@ def _raises(node: ast.expr) -> bool:
         case ast.Subscript(value=value) | ast.Starred(value=value):
             return _none(value)
         case ast.Attribute(value=value, attr=name):
-            return _none(value) and not name.startswith("__")
+            return isinstance(value, ast.Constant) and not name.startswith("__") and not hasattr(value.value, name)
         case ast.Call(func=ast.Name(id=name), args=[first, *_]):
             return name in _NEED_A_VALUE and _none(first)
         case ast.Call(func=called):

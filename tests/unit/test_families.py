@@ -259,6 +259,34 @@ def test_an_exception_spares_names_and_paths() -> None:
     assert "python/pkg/npu_table.py" in done.output
 
 
+def test_an_excepted_file_keeps_its_folder_from_leaving_whole() -> None:
+    rest = BATCH + "    except:\n      - {path: python/pkg/npu/events.py, why: Others report through it.}\n"
+    main = "from pkg.npu.events import report\nreport()\n"
+    files = {
+        "python/pkg/main.py": main,
+        "python/pkg/npu/events.py": "def report():\n    return 1\n",
+        "python/pkg/npu/transfer.py": "def send():\n    return 1\n",
+        "python/pkg/npu/deep/conn.py": "def connect():\n    return 1\n",
+    }
+    done = built(files, rest)
+    assert "python/pkg/npu/events.py" in done.output
+    assert "python/pkg/npu/transfer.py" not in done.output
+    assert "python/pkg/npu/deep/conn.py" not in done.output
+    said = manifest(rest)
+    kept = snapshot({path: files[path] for path in list(files)[:2]})
+    assert gate.check(world(kept, said.packages), said) == []  # who imports it names the folder
+
+
+def test_a_text_of_an_excepted_file_is_no_value_of_an_option() -> None:
+    source = 'def f(kind):\n    if kind == "npu-tree":\n        return 1\n    return 2\n'
+    files = {"python/pkg/main.py": source, "python/pkg/kinds.py": 'KINDS = ["npu-tree"]\n'}
+    rest = BATCH + "    except:\n" + "".join(
+        f"      - {{path: {path}, why: An inventory.}}\n" for path in files
+    )
+    assert "return 1" not in text(built(files))
+    assert "return 1" in text(built(files, rest))
+
+
 def test_what_an_excepted_file_stores_is_not_none() -> None:
     rest = BATCH + "    except:\n      - {path: python/pkg/kinds.py, why: An inventory.}\n"
     source = "class Kind:\n    pass\nKind.NPU = Kind()\nKINDS = {Kind.NPU}\n"

@@ -65,6 +65,14 @@ def test_none_where_it_raises_no_error_is_none(expression: str) -> None:
     assert found("x = size\n", f"x = {expression}\n") == []
 
 
+def test_an_attribute_that_a_literal_does_not_have_is_a_problem() -> None:
+    (problem,) = found("x = mode.value\n", 'x = "null".value\n')
+    assert problem.code == "G014"
+    assert problem.hint is not None and "`*.owner.value`" in problem.hint
+    assert found("x = mode.upper()\n", 'x = "null".upper()\n') == []
+    assert found("x = mode.value\n", 'x = "a.value"\n') == []
+
+
 def test_what_upstream_does_itself_is_no_problem() -> None:
     assert found("x = None[0]\ny = 1\n", "x = None[0]\n") == []
     assert len(found("x = None[0]\ny = 1\n", "x = None[0]\ny = None[0]\n")) == 1

@@ -104,6 +104,13 @@ def test_an_edit_whose_text_has_the_flag_explains_it_and_no_other_edit_does() ->
     assert one({"args.py": FLAG}, {"args.py": NO_FLAG}, kept).causes == ()
 
 
+def test_an_edit_explains_a_flag_whose_name_is_put_together() -> None:
+    before = "def add(p, prefix):\n    p.add_argument(f'--{prefix}port')\n    p.add_argument('--host')\n"
+    after = "def add(p, prefix):\n    p.add_argument('--host')\n"
+    named = batch(edits=(edit("drop-statement", "pkg.args.add", "p.add_argument(f'--{prefix}port')"),))
+    assert batches_of(one({"args.py": before}, {"args.py": after}, named)) == ["b"]
+
+
 def test_a_patch_that_takes_the_flag_explains_it() -> None:
     text = b"--- a/python/pkg/args.py\n+++ b/python/pkg/args.py\n-parser.add_argument('--grpc-mode')\n"
     stated = batch(patches=(Patch("overlays/p.patch", "because", "b", mark=HERE),))

@@ -1,8 +1,9 @@
 """G014: what the facts say attributes hold fits the code that is left.
 
 Every reading of an attribute that a fact states becomes the value. The fact is wrong if a class of the output
-gives the attribute another value, or if None stands where it raises an error (`0 < None`, `None[0]`), or another
-literal is asked for an attribute that it does not have (`"null".value`). A field that is declared absent must not be read by a method of its class: it exists only once something stored it.
+gives the attribute another value, if None stands where it raises an error (`0 < None`, `None[0]`), or if another
+literal does not have the attribute that it is asked for (`"null".value`). A field that is declared absent must
+not be read by a method of its class: it exists only once something stored it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from builder.source.parse import parse
 _CLASS_HINT = "state the value that the class gives, declare the attribute absent, or except its name"
 _FIELD_HINT = "state its value as a fact, exactly, so that each reading of it leaves"
 _NONE_HINT = "except the name from the batch's words, state its true value, or remove this code by an edit"
-_LITERAL_HINT = "state what this attribute gives as a fact of its own (`*.owner.{}`), or replace the reading by an edit"
+_LITERAL_HINT = (
+    "state what the attribute gives as a fact, too (`*.owner.{}`), or replace the reading by an edit"
+)
 #: Builtins that raise an error for None.
 _NEED_A_VALUE = frozenset(["enumerate", "float", "int", "iter", "len", "list", "range", "sum", "zip"])
 _WORD = re.compile(rb"[A-Za-z_]\w*")
@@ -115,7 +118,7 @@ def _fits(fact: Fact, value: object) -> bool:
 
 @remembered
 def misuses(data: bytes) -> tuple[tuple[int, str], ...]:
-    """(line, source) of each expression that raises an error because one of its parts is None, or a literal."""
+    """(line, source) of each expression that raises an error because one of its parts is a literal."""
     return tuple(
         (node.lineno, ast.unparse(node))
         for node in nodes(parse(data, "").tree)
@@ -139,7 +142,8 @@ def _raises(node: ast.expr) -> bool:
         case ast.Subscript(value=value) | ast.Starred(value=value):
             return _none(value)
         case ast.Attribute(value=value, attr=name):
-            return isinstance(value, ast.Constant) and not name.startswith("__") and not hasattr(value.value, name)
+            dunder = name.startswith("__")
+            return isinstance(value, ast.Constant) and not dunder and not hasattr(value.value, name)
         case ast.Call(func=ast.Name(id=name), args=[first, *_]):
             return name in _NEED_A_VALUE and _none(first)
         case ast.Call(func=called):

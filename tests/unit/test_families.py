@@ -280,8 +280,8 @@ def test_an_excepted_file_keeps_its_folder_from_leaving_whole() -> None:
 def test_a_text_of_an_excepted_file_is_no_value_of_an_option() -> None:
     source = 'def f(kind):\n    if kind == "npu-tree":\n        return 1\n    return 2\n'
     files = {"python/pkg/main.py": source, "python/pkg/kinds.py": 'KINDS = ["npu-tree"]\n'}
-    rest = BATCH + "    except:\n" + "".join(
-        f"      - {{path: {path}, why: An inventory.}}\n" for path in files
+    rest = (
+        BATCH + "    except:\n" + "".join(f"      - {{path: {path}, why: An inventory.}}\n" for path in files)
     )
     assert "return 1" not in text(built(files))
     assert "return 1" in text(built(files, rest))

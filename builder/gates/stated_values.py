@@ -1,9 +1,9 @@
 """G014: what the facts say attributes hold fits the code that is left.
 
 Every reading of an attribute that a fact states becomes the value. The fact is wrong if a class of the output
-gives the attribute another value, if None stands where it raises an error (`0 < None`, `None[0]`), or if another
-literal does not have the attribute that it is asked for (`"null".value`). A field that is declared absent must
-not be read by a method of its class: it exists only once something stored it.
+gives the attribute another value, if None stands where it raises an error (`0 < None`, `None[0]`), or if
+another literal does not have the attribute that it is asked for (`"null".value`). A field that is declared
+absent must not be read by a method of its class: it exists only once something stored it.
 """
 
 from __future__ import annotations

@@ -26,7 +26,12 @@ def check(
     for row in unused(project, uses, manifest):
         extra = f" (extra {row.extra})" if row.extra else ""
         message = f"{project.path}: the dependency {row.text!r}{extra} is imported nowhere"
-        hint = "remove it by a TOML edit, or say under guarantees.dependencies why it stays"
+        key = f"project.optional-dependencies.{row.extra}" if row.extra else "project.dependencies"
+        edit = f"{{file: {project.path}, remove: {key}, value: {row.name}, unused: true}}"
+        hint = (
+            f"add `{edit}` to `toml` of the batch that took the imports, or say under guarantees.dependencies "
+            "why it stays"
+        )
         problems.append(Problem("G008", message, upstream=Mark(project.path), hint=hint))
     if upstream is not None:
         problems += _uncovered(project, upstream, externals(before, upstream, manifest), uses)

@@ -20,11 +20,12 @@ from builder.graph.names import module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact
 from builder.memo import remembered
+from builder.source.class_constants import class_constants
 from builder.source.fields import nodes
 from builder.source.parse import parse
 
 _CLASS_HINT = "state the value that the class gives, declare the attribute absent, or except its name"
-_FIELD_HINT = "state its value as a fact, exactly, so that each reading of it leaves"
+_FIELD_HINT = 'state under facts.values what it is without the option (`"*.{name}": ...`), and each reading leaves'
 _NONE_HINT = "except the name from the batch's words, state its true value, or remove this code by an edit"
 _LITERAL_HINT = (
     "state what the attribute gives as a fact, too (`*.owner.{}`), or replace the reading by an edit"
@@ -78,20 +79,6 @@ def _defaults(after: IndexedTree, path: str, stated: Mapping[str, Fact]) -> Iter
             yield after.problem("G014", path, line, message, fact.mark, _CLASS_HINT)
 
 
-@remembered
-def class_constants(data: bytes) -> tuple[tuple[int, str, str, object], ...]:
-    """(line, class, name, value) of each constant that the body of a class gives a name."""
-    return tuple(
-        (node.lineno, cls.name, target.id, value.value)
-        for cls in nodes(parse(data, "").tree)
-        if isinstance(cls, ast.ClassDef)
-        for node in cls.body
-        if isinstance(value := getattr(node, "value", None), ast.Constant)
-        for target in (node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)])
-        if isinstance(target, ast.Name)
-    )
-
-
 def _fields(after: IndexedTree, path: str, module: str, absent: Mapping[str, Absent]) -> Iterator[Problem]:
     """Problems for absent fields that a method of their class reads from `self`."""
     if not any(name.startswith(module) for name in absent):
@@ -107,7 +94,7 @@ def _fields(after: IndexedTree, path: str, module: str, absent: Mapping[str, Abs
                         message = (
                             f"{path}:{line}: self.{name} is read, and batch {one.batch} removes the field"
                         )
-                        yield after.problem("G014", path, line, message, one.mark, _FIELD_HINT)
+                        yield after.problem("G014", path, line, message, one.mark, _FIELD_HINT.format(name=name))
 
 
 def _fits(fact: Fact, value: object) -> bool:

@@ -7,16 +7,19 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import NoneType
 from typing import Any, NamedTuple
 
 from builder.errors import Problem
 from builder.graph.names import path_of
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Absent, Batch, Fact, FactKind, Option
+from builder.manifest.statements import Absent, Batch, Fact, FactKind, Option, Scalar
 from builder.memo import remembered
 from builder.pipeline.ranges import matches_nothing
+from builder.source.class_constants import class_constants
 from builder.select.families import Families, Member
+from builder.specialize.text_index.identifier_index import file_counts
 from builder.tree import Snapshot
 
 #: Names of questions, which code asks before it does something: the answer is true or false.
@@ -93,7 +96,7 @@ def expand_families(
         expansion.text(path, staying[path])
     batches = tuple(expansion.batch(batch) for batch in manifest.batches)
     matches = {batch.id: FamilyMatches(expansion.names(batch)) for batch in manifest.batches if batch.words}
-    return replace(manifest, batches=batches), matches, list(expansion.unmatched())
+    return replace(manifest, batches=batches), matches, list(expansion.unmatched(staying))
 
 
 class _Expansion:
@@ -231,8 +234,17 @@ class _Expansion:
                 yield name, member
 
     def _parsed(self, path: str, member: Member, name: str) -> None:
-        """Remove a flag: what it would have set is false, and its declaration is removed."""
-        self._fact("value", member, f"*.{name}", False, exact=False)
+        """Remove a flag: what it would have set is the default of its field, and its declaration is removed.
+
+        Where no class of the file states a default, what is known of it is that it is false.
+        """
+        constants = class_constants(self._upstream[path])
+        defaults = {(type(value), value) for _, _, field, value in constants if field == name}
+        (_, default), *others = defaults or {(object, ...)}
+        if not others and isinstance(default, (bool, int, float, str, NoneType)):
+            self._fact("value", member, f"*.{name}", default)
+        else:
+            self._fact("value", member, f"*.{name}", False, exact=False)
         for module, summary in self._index.modules.items():
             if summary.path == path:
                 for field_name in summary.members:
@@ -243,7 +255,7 @@ class _Expansion:
         self._absent.setdefault(("symbol", name), Absent("symbol", name, member.batch, mark=member.word.mark))
 
     def _fact(
-        self, kind: FactKind, member: Member, name: str, value: bool | None, exact: bool = True
+        self, kind: FactKind, member: Member, name: str, value: Scalar, exact: bool = True
     ) -> None:
         if (kind, name) not in self._stated:
             fact = Fact(kind, name, value, member.batch, exact, mark=member.word.mark)
@@ -283,12 +295,24 @@ class _Expansion:
                 kinds.setdefault(kind, set()).add(name)
         return {kind: tuple(sorted(names)) for kind, names in sorted(kinds.items())}
 
-    def unmatched(self) -> Iterator[Problem]:
-        """Yield R009 for each word that no name contains."""
+    def unmatched(self, staying: Snapshot) -> Iterator[Problem]:
+        """Yield R009 for each word that no name contains.
+
+        A name in Python that another batch removes, or that nothing reaches without it, is one of upstream, too.
+        """
         used = {member.word for member in self._members.values() if member is not None}
         marks = {rule.mark for batch in self._manifest.batches for rule in batch.rules}
-        for batch in self._manifest.batches:
-            for word in batch.words:
-                if word not in used and word.mark not in marks:
-                    message = f"Nothing of upstream is named by the word `{word.text}` (batch {batch.id})."
-                    yield matches_nothing(message, word.mark)
+        words = [(batch.id, word) for batch in self._manifest.batches for word in batch.words]
+        unused = [(id, word) for id, word in words if word not in used and word.mark not in marks]
+        # a range of versions is about what stays
+        sought = {word for _, word in unused if not word.span}
+        needles = [max(word.text.split("_"), key=len).encode() for word in sought]
+        for path in self._upstream if sought else ():
+            if path.endswith(".py") and path not in staying:
+                names = file_counts(self._upstream[path])
+                near = (name for name in names if any(needle in name.lower() for needle in needles))
+                sought.difference_update(member.word for name in near if (member := self._member(name.decode())))
+        for batch, word in unused:
+            if word in sought or word.span:
+                message = f"Nothing of upstream is named by the word `{word.text}` (batch {batch})."
+                yield matches_nothing(message, word.mark)

@@ -229,6 +229,7 @@ def unused_roots(
     problems: list[Problem] = []
     roots = (*manifest.roots.modules, *manifest.roots.used_by)
     marked = [(root.name, root.mark) for root in roots]
+    root_of = {root.mark: root.name for root in manifest.roots.modules}
     marked += [
         (pattern.removeprefix("!"), manifest.mark("roots", "programs", number))
         for number, pattern in enumerate(manifest.roots.programs)
@@ -250,6 +251,9 @@ def unused_roots(
             place = rule.mark.seen_from(mark.file)
             by = f"`remove: {rule.stated}` (batch {rule.batch}, {place})"
             message = f"The root `{pattern}` is removed by {by}."
-            hint = f"take it out of roots.modules, or add it to `keep` of batch {rule.batch}"
+            hint = f"add it to `keep` of batch {rule.batch}, or take it out of the roots"
+            if root_of.get(mark) == pattern:
+                without = f"`{{name: {pattern}, without: {rule.batch}}}`"
+                hint = f"write {without} where it is a root only without the batch, or {hint}"
             problems.append(Problem("R002", message, mark, hint=hint))
     return problems

@@ -129,16 +129,3 @@ def captures_read(function: ast.AST, case: ast.match_case) -> bool:
         for stmt in getattr(function, "body", [])
         for node in nodes(stmt)
     )
-
-
-def reads_beyond_own_branch(function: ast.AST, name: str) -> bool:
-    """Is a name read anywhere but in the body of an `if name := ...` that has just bound it?"""
-
-    def reads(node: ast.AST) -> bool:
-        if isinstance(node, ast.Name):
-            return node.id == name and isinstance(node.ctx, ast.Load)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.NamedExpr) and node.test.target.id == name:
-            return reads(node.test.value) or any(reads(child) for child in node.orelse)
-        return any(reads(child) for child in inner_nodes(node))
-
-    return reads(function)

@@ -15,6 +15,7 @@ from builder.specialize.evaluating.own_class import class_of_self, own_class
 from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
 from builder.specialize.folding.effects import leaves_trace
+from builder.specialize.folding.own_branches import never_binds
 from builder.specialize.folding.positions import unseen, unseen_in
 from builder.specialize.folding.reads import key_named
 from builder.specialize.rebinding import attribute_bound, defined_elsewhere, destination_read, module_removed
@@ -142,7 +143,9 @@ class Expressions:
 
     def _choice(self, node: ast.IfExp, scope: Scope, test: bool, names: tuple[str, ...]) -> None:
         truth = self.evaluator.truth(node.test, scope)
-        if truth is not None and self.evaluator.pure(node.test, scope):
+        if truth is None or not self.evaluator.pure(node.test, scope):
+            truth = False if never_binds(self.evaluator, node.test, scope) else None
+        if truth is not None:
             taken, other = (node.body, node.orelse) if truth else (node.orelse, node.body)
             if not leaves_trace([other], scope):
                 self.ops.append(Replace(node, taken))

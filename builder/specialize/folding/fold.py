@@ -13,11 +13,12 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.assignments import Assignments, Folded
-from builder.specialize.folding.binding_guard import BindingGuard, captures_read, reads_beyond_own_branch
+from builder.specialize.folding.binding_guard import BindingGuard, captures_read
 from builder.specialize.folding.expressions import Expressions
 from builder.specialize.folding.flow import exits
 from builder.specialize.folding.imports import Imports, suppressed
 from builder.specialize.folding.only_defines import only_defines
+from builder.specialize.folding.own_branches import never_binds
 from builder.specialize.rebinding import (
     annotations_inspected,
     attribute_stored,
@@ -154,7 +155,7 @@ class _Folder:
 
     def _If(self, stmt: ast.If, scope: Scope) -> bool:
         truth = self.known(stmt.test, scope)
-        if truth is None and self.never_binds(stmt.test, scope):
+        if truth is None and never_binds(self.evaluator, stmt.test, scope):
             truth = False
         if truth is not None:
             chosen, lost = (stmt.body, stmt.orelse) if truth else (stmt.orelse, stmt.body)
@@ -169,16 +170,6 @@ class _Folder:
         if not body and not orelse and self.evaluator.pure(stmt.test, scope):
             return self.remove(stmt)
         return True
-
-    def never_binds(self, test: ast.expr, scope: Scope) -> bool:
-        """Is this `name := <known to be false>`, with no read of the name that the binding could reach?"""
-        if not isinstance(test, ast.NamedExpr) or self.known(test.value, scope) is not False:
-            return False
-        name = test.target.id
-        owner = scope.find(name)
-        if owner is None or owner.kind != "function":
-            return False
-        return not reads_beyond_own_branch(owner.node, name)
 
     def _While(self, stmt: ast.While, scope: Scope) -> bool:
         if self.known(stmt.test, scope) is False and not self.guard.needed(scope, stmt.body):

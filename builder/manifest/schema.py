@@ -111,6 +111,8 @@ def _unknown_key(
         return Problem("M005", f"The key `{key}` does not belong here.", mark, hint=f"write it in {file}")
     hint = (
         _FORMER.get(key)
+        # `{path: a.py, why: A, and b}`
+        or ("if it is the rest of a text with a comma, quote the text" if " " in key else None)
         or nearest(key, known)
         or (f"the keys here are {_either(sorted(known))}" if known else None)
     )

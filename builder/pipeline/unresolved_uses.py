@@ -23,6 +23,8 @@ from builder.tree import Snapshot
 
 #: Names and places that the message of a problem has; the others are counted.
 MAX_NAMED = 3
+#: The longest statement that a hint writes out.
+_LONGEST = 200
 _HINT = "State a fact that makes the use dead, or drop, stub or replace it with an edit."
 
 
@@ -174,8 +176,11 @@ def _edit(use: Leftover, where: Mark, sources: Sources) -> str:
         if isinstance(node, (ast.List, ast.Tuple, ast.Set)) and node.lineno < where.line:
             parts, kind = node.elts, "drop_entry"
         for part in parts:
-            written = source.text(part)
-            if part.lineno == where.line and source.line(where.line - 1).decode().strip(" \r\n,") == written:
+            written, line = source.text(part), source.line(where.line - 1).decode().strip(" \r\n,")
+            if isinstance(part, ast.Expr) and part.end_lineno != part.lineno:
+                written = ast.unparse(part)  # on one line
+                line = written if written.startswith(line) and len(written) <= _LONGEST else line
+            if part.lineno == where.line and line == written:
                 written = ast.unparse(node) if node in rows else written
                 scope = f"{module}.{use.scope}" if use.scope else module
                 return f"{{{kind}: {_quoted(written)}, in: {scope}}}"

@@ -29,8 +29,8 @@ def check(
         key = f"project.optional-dependencies.{row.extra}" if row.extra else "project.dependencies"
         edit = f"{{file: {project.path}, remove: {key}, value: {row.name}, unused: true}}"
         hint = (
-            f"add `{edit}` to `toml` of the batch that took the imports, or say under guarantees.dependencies "
-            "why it stays"
+            f"add `{edit}` to `toml` of the batch that took the imports, or say under "
+            "guarantees.dependencies why it stays"
         )
         problems.append(Problem("G008", message, upstream=Mark(project.path), hint=hint))
     if upstream is not None:

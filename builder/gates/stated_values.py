@@ -25,7 +25,9 @@ from builder.source.fields import nodes
 from builder.source.parse import parse
 
 _CLASS_HINT = "state the value that the class gives, declare the attribute absent, or except its name"
-_FIELD_HINT = 'state under facts.values what it is without the option (`"*.{name}": ...`), and each reading leaves'
+_FIELD_HINT = (
+    'state under facts.values what it is without the option (`"*.{name}": ...`), and each reading leaves'
+)
 _NONE_HINT = "except the name from the batch's words, state its true value, or remove this code by an edit"
 _LITERAL_HINT = (
     "state what the attribute gives as a fact, too (`*.owner.{}`), or replace the reading by an edit"
@@ -94,7 +96,9 @@ def _fields(after: IndexedTree, path: str, module: str, absent: Mapping[str, Abs
                         message = (
                             f"{path}:{line}: self.{name} is read, and batch {one.batch} removes the field"
                         )
-                        yield after.problem("G014", path, line, message, one.mark, _FIELD_HINT.format(name=name))
+                        yield after.problem(
+                            "G014", path, line, message, one.mark, _FIELD_HINT.format(name=name)
+                        )
 
 
 def _fits(fact: Fact, value: object) -> bool:

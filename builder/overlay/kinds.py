@@ -57,8 +57,8 @@ def hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byte
     for hit in search(module, edit, target, [node for _, quoted in walked for node in quoted]):
         message = "The match is inside an f-string, where it cannot be edited."
         hint = (
-            "Match what holds the f-string: `replace` the call or assignment (`...` stands for its arguments or "
-            "value), or drop the statement."
+            "Match what holds the f-string: `replace` the call or assignment (`...` stands for its arguments "
+            "or value), or drop the statement."
         )
         raise Wrong("R008", message, getattr(hit.node, "lineno", 0), hint)
     return places

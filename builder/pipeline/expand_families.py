@@ -17,8 +17,8 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Batch, Fact, FactKind, Option, Scalar
 from builder.memo import remembered
 from builder.pipeline.ranges import matches_nothing
-from builder.source.class_constants import class_constants
 from builder.select.families import Families, Member
+from builder.source.class_constants import class_constants
 from builder.specialize.text_index.identifier_index import file_counts
 from builder.tree import Snapshot
 
@@ -254,9 +254,7 @@ class _Expansion:
     def _symbol(self, member: Member, name: str) -> None:
         self._absent.setdefault(("symbol", name), Absent("symbol", name, member.batch, mark=member.word.mark))
 
-    def _fact(
-        self, kind: FactKind, member: Member, name: str, value: Scalar, exact: bool = True
-    ) -> None:
+    def _fact(self, kind: FactKind, member: Member, name: str, value: Scalar, exact: bool = True) -> None:
         if (kind, name) not in self._stated:
             fact = Fact(kind, name, value, member.batch, exact, mark=member.word.mark)
             self._facts.setdefault((kind, name), fact)
@@ -298,7 +296,7 @@ class _Expansion:
     def unmatched(self, staying: Snapshot) -> Iterator[Problem]:
         """Yield R009 for each word that no name contains.
 
-        A name in Python that another batch removes, or that nothing reaches without it, is one of upstream, too.
+        A name in Python that another batch removes, or that nothing reaches any more, is one of upstream, too.
         """
         used = {member.word for member in self._members.values() if member is not None}
         marks = {rule.mark for batch in self._manifest.batches for rule in batch.rules}
@@ -311,7 +309,9 @@ class _Expansion:
             if path.endswith(".py") and path not in staying:
                 names = file_counts(self._upstream[path])
                 near = (name for name in names if any(needle in name.lower() for needle in needles))
-                sought.difference_update(member.word for name in near if (member := self._member(name.decode())))
+                sought.difference_update(
+                    member.word for name in near if (member := self._member(name.decode()))
+                )
         for batch, word in unused:
             if word in sought or word.span:
                 message = f"Nothing of upstream is named by the word `{word.text}` (batch {batch})."

@@ -1,4 +1,4 @@
-"""Conditions that bind a name for their own branch: `if c := find():`, `f(c) if (c := find()) is not None else g()`.
+"""Conditions that bind a name for their own branch: `if c := find():`, `c.x if (c := f()) is not None else 1`.
 
 Where such a condition is known to be false, the name is bound for nobody, and the condition is left out.
 """
@@ -17,7 +17,7 @@ _LATER = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.GeneratorExp)
 
 
 def never_binds(evaluator: Evaluator, test: ast.expr, scope: Scope) -> bool:
-    """Is this condition certainly false, and does nothing read what it binds but the branch that never runs?"""
+    """Return whether the condition is false, and nothing but its own branch reads what it binds."""
     bound = _bound(test)
     if bound is None or not _false(evaluator, test, scope):
         return False
@@ -42,7 +42,9 @@ def _false(evaluator: Evaluator, test: ast.expr, scope: Scope) -> bool:
     match test:
         case ast.NamedExpr(value=value):
             return evaluator.pure(value, scope) and evaluator.truth(value, scope) is False
-        case ast.Compare(left=ast.NamedExpr(value=value), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+        case ast.Compare(
+            left=ast.NamedExpr(value=value), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]
+        ):
             known = evaluator.value(value, scope)
             none = isinstance(known, KnownValue) and known.exact and known.value is None
             return none and evaluator.pure(value, scope)
@@ -55,7 +57,7 @@ def _false(evaluator: Evaluator, test: ast.expr, scope: Scope) -> bool:
 
 
 def _reads_beyond_own_branch(function: ast.AST, name: str) -> bool:
-    """Is a name read anywhere but in the branch of a condition that has just bound it?"""
+    """Return whether a name is read elsewhere than in the branch of a condition that has just bound it."""
 
     def reads(node: ast.AST) -> bool:
         if isinstance(node, ast.Name):

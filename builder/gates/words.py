@@ -7,7 +7,7 @@ Names that only contain a word (`npu_stream`), comments and messages ask for not
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -43,7 +43,7 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
     for batch in manifest.batches:
         if not batch.words:
             continue
-        excuses = _Excuses(batch, after.snapshot, manifest.packages)
+        excuses = _Excuses(batch, after.snapshot, manifest)
         pattern = _pattern(batch.words)
         for path in paths:
             if not any(_may_hold(runs[path], word) for word in batch.words):
@@ -101,13 +101,17 @@ def _tokens(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str, str
 class _Excuses:
     """The exceptions of one batch, and which of them excused something."""
 
-    def __init__(self, batch: Batch, paths: Iterable[str], packages: Mapping[str, str]) -> None:
+    def __init__(self, batch: Batch, paths: Iterable[str], manifest: Manifest) -> None:
         self._excepted = [(one, PatternSet([one.pattern])) for one in batch.exceptions if one.kind == "path"]
         self._names = tuple(one.pattern for one in batch.exceptions if one.kind == "name")
         whole = [pattern for one, pattern in self._excepted if one.text is None]
         staying = (path for path in paths if any(pattern.any(path) for pattern in whole)) if whole else ()
         # who imports an excepted module names the folders in which it is
-        self._modules = tuple(filter(None, (module_of(path, packages) for path in staying)))
+        self._modules = tuple(filter(None, (module_of(path, manifest.packages) for path in staying)))
+        # what a batch that is off by default removes needs its exception where that is off
+        others = (b for b in manifest.batches if b.id in manifest.off_by_default and b is not batch)
+        removed = [rule.pattern for b in others for rule in b.rules if rule.verdict == "remove"]
+        self._may_leave = PatternSet(removed)
         self._used: set[WordException] = set()
 
     def excuse(self, path: str, name: str, text: str) -> bool:
@@ -128,6 +132,8 @@ class _Excuses:
         """Exceptions of paths that excuse nothing in the output."""
         for one, pattern in self._excepted:
             if one in self._used or (one.text is None and any(map(pattern.any, paths))):
+                continue
+            if self._may_leave.any(one.pattern):
                 continue
             text = f" with {one.text!r}" if one.text is not None else ""
             message = f"the exception {one.pattern}{text} excuses nothing"

@@ -296,7 +296,7 @@ class _Expansion:
     def unmatched(self, staying: Snapshot) -> Iterator[Problem]:
         """Yield R009 for each word that no name contains.
 
-        A name in Python that another batch removes, or that nothing reaches any more, is one of upstream, too.
+        A name in Python that another batch removes, or that nothing reaches any more, counts.
         """
         used = {member.word for member in self._members.values() if member is not None}
         marks = {rule.mark for batch in self._manifest.batches for rule in batch.rules}

@@ -1,4 +1,4 @@
-"""Conditions that bind a name for their own branch: `if c := find():`, `c.x if (c := f()) is not None else 1`.
+"""Conditions that bind a name for their own branch: `if c := find():`, `c.x if (c := f()) else 1`.
 
 Where such a condition is known to be false, the name is bound for nobody, and the condition is left out.
 """

@@ -303,6 +303,33 @@ def test_a_word_that_names_nothing_is_an_error() -> None:
     ]
 
 
+def test_a_word_may_name_what_another_batch_removes() -> None:
+    other = "  - id: tools\n    why: No tools.\n    remove: [python/pkg/tool.py]\n"
+    files = {"python/pkg/main.py": "is_npu = False\n", "python/pkg/tool.py": "import ascend.tool\n"}
+    assert "python/pkg/tool.py" not in built(files, BOTH + other).output.tree
+
+
+def test_what_an_option_of_the_family_sets_is_the_default_of_its_field() -> None:
+    done = built(
+        {
+            "python/pkg/main.py": """
+                class Args:
+                    npu_folder: str = None
+
+                    def add(parser):
+                        parser.add_argument("--npu-folder", default=Args.npu_folder)
+                        parser.add_argument("--folder")
+
+                def run(args):
+                    if args.npu_folder is not None:
+                        print(args.npu_folder)
+                    return args.folder
+                """
+        }
+    )
+    assert "npu" not in text(done) and "print" not in text(done) and "return args.folder" in text(done)
+
+
 def left(source: str, rest: str = BATCH) -> list[Problem]:
     said = manifest(rest)
     files = snapshot({"python/pkg/main.py": source})

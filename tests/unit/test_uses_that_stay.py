@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import pytest
 from manifest_text import manifest
 
@@ -92,6 +94,22 @@ def test_an_edit_of_a_file_that_leaves_is_void_where_its_batch_is_off_by_default
     with pytest.raises(BuildError) as caught:
         cut(Snapshot(tree, blobs), stated)
     assert [problem.code for problem in caught.value.problems] == ["R005"]
+
+
+def test_a_statement_of_several_lines_comes_with_the_edit_that_drops_it() -> None:
+    main = """
+        from pkg.kinds import Fancy
+
+        def handlers(found):
+            Fancy(
+                found,
+                now=found.now(),
+            )
+        """
+    said = hint(dedent(main), "Fancy")
+    edit = "{drop_statement: 'Fancy(found, now=found.now())', in: pkg.main.handlers}"
+    assert said.endswith(f"To drop this one: {edit}.")
+    assert hint(dedent(main), "Fancy", f"[{edit}]") == ""
 
 
 def test_one_of_two_entries_on_a_line_comes_with_no_edit() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from builder.surface.model import destination
 from verification.corpus import MACHINES, Command
+from verification.results import FAILED, NOT_RUN, Check
 
 _PARSER = "sglang.srt.server_args"
 
@@ -57,11 +58,23 @@ class Declared:
     upstream_gets: tuple[Gets, ...]
     fields: tuple[FieldDiffers, ...]
     lost_tests: Mapping[str, str]  # of upstream's own: test or class -> why it cannot pass here
+    lost_with: Mapping[str, Sequence[str]]  # batch -> parts and programs that it takes where it is on
     lost_flags: Mapping[str, str] = field(default_factory=dict)  # flag -> field that it filled
     lost_choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
     lost_variables: frozenset[str] = frozenset()  # of the environment: nothing here reads them
     defaults: Mapping[str, Any] = field(default_factory=dict)
     upstream_flags: frozenset[str] = frozenset()  # of its server; none: unknown
+
+    def excused(self, check: Check, on: Collection[str]) -> Check:
+        """The check, in which what asks for something that a batch of those `on` removes has not run."""
+        taken = {name: batch for batch, names in self.lost_with.items() if batch in on for name in names}
+        cases = (
+            replace(case, verdict=NOT_RUN, lines=(f"batch {taken[case.name]} removes what it asks for",))
+            if case.verdict == FAILED and case.name in taken
+            else case
+            for case in check.cases
+        )
+        return replace(check, cases=tuple(cases))
 
     def spelled(self, command: Command) -> Command:
         """The command with its flags by the names that this upstream has for them."""
@@ -167,6 +180,7 @@ def parse(text: str) -> Declared:
         tuple(Gets(tuple(each["flags"]), _where(each)) for each in said["upstream_gets"]),
         tuple(FieldDiffers(each["field"], each["ours"], _where(each)) for each in said["fields"]),
         said["lost_tests"],
+        said["lost_with"],
     )
 
 

@@ -138,11 +138,12 @@ def _one(
 ) -> Check:
     if name == "output":
         return _output(output, upstream, ours)
-    if name == "launch":
-        return launch.check(asker, upstream, ours, plan.jobs)
-    if name == "parts":
-        lost = declared.read(ours.folder.parent).lost_choices.get("--tool-call-parser", frozenset())
-        return parts.check(asker, upstream, ours, lost=lost)
+    if name in ("launch", "parts"):
+        stated = declared.read(ours.folder.parent)
+        if name == "launch":
+            return stated.excused(launch.check(asker, upstream, ours, plan.jobs), output.batches)
+        lost = stated.lost_choices.get("--tool-call-parser", frozenset())
+        return stated.excused(parts.check(asker, upstream, ours, lost=lost), output.batches)
     if name == "forward":
         return forward.check(asker, upstream, ours, plan.configurations, plan.jobs)
     if name == "servers":

@@ -44,6 +44,7 @@ class Output:
     tree: str
     wheel: str
     wheel_sha256: str
+    batches: frozenset[str] = frozenset()  # those that are on
 
 
 def output(out: Path) -> Output:
@@ -57,6 +58,7 @@ def output(out: Path) -> Output:
         said["output"]["tree"],
         wheel.get("name", ""),
         wheel.get("sha256", ""),
+        frozenset(batch["id"] for batch in said["batches"]),
     )
 
 

@@ -23,7 +23,7 @@ V3 = Command("v3", ("--model-path", "deepseek-ai/DeepSeek-V3", "--tp", "8"))
 
 
 def declarations(**more: object) -> declared.Declared:
-    said: dict[str, object] = {"upstream_gets": [], "fields": [], "lost_tests": {}}
+    said: dict[str, object] = {"upstream_gets": [], "fields": [], "lost_tests": {}, "lost_with": {}}
     return declared.parse(json.dumps({**said, **more}))
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from verification.checks import parts
+from verification import declared
+from verification.checks import launch, parts
 from verification.parts import streams
 from verification.parts.events import clock, plain
-from verification.results import FAILED, PASSED
+from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 
 FOLDER = Path(parts.__file__).parents[1] / "parts"
 
@@ -58,3 +60,19 @@ class TestCuts:
         ways = [streams.cut(text, draw) for _ in range(40)]
         assert all("".join(way) == text for way in ways)
         assert len({tuple(way) for way in ways}) > 10
+
+
+def test_what_a_batch_removes_that_is_off_by_default_has_not_run_where_it_is_on() -> None:
+    stated = replace(declared.read(), lost_with={"lora": ["asked"]})
+    failed = Check("parts", (Case("asked", FAILED, ("x",)), Case("other", FAILED), Case("asked too", PASSED)))
+    assert stated.excused(failed, frozenset()) == failed
+    cases = stated.excused(failed, frozenset({"lora"})).cases
+    assert [case.verdict for case in cases] == [NOT_RUN, FAILED, PASSED]
+    assert cases[0].lines == ("batch lora removes what it asks for",)
+
+
+def test_each_part_and_program_that_a_batch_takes_exists() -> None:
+    text = "".join(file.read_text("utf-8") for file in FOLDER.glob("*.py"))
+    known = {*re.findall(r'^@part\("([a-z0-9-]+)"\)$', text, re.MULTILINE), *launch.PROGRAMS}
+    for names in declared.read().lost_with.values():
+        assert set(names) <= known

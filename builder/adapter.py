@@ -11,7 +11,7 @@ PROGRAM = "sglang-deepseek"
 #: What the files that the builder writes say about who wrote them.
 GENERATOR = f"{PROGRAM}-builder"
 
-#: The environment variable that names a local git repository of upstream.
+#: The environment variable that names a local git repository of this project, beside that for any project.
 MIRROR = "SGLANG_MIRROR"
 
 #: `roots.command_line` by default, below the first package.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from builder.errors import BuildError, fail
 
-_HINT = "make setup installs it"
+_HINT = "install the builder with its requirements again: ruff is one of them"
 #: What `ruff format` says of a file that is not Python or not UTF-8; anything else is a failure of its own.
 _BAD_FILE = re.compile(r"error: Failed to (?:parse|read) ")
 _COLORS = ("FORCE_COLOR", "CLICOLOR_FORCE")

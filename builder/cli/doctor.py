@@ -65,7 +65,7 @@ def _ruff() -> tuple[bool, str]:
     try:
         return True, ruff.version()
     except BuildError as error:
-        return False, f"{error.problems[0].message.rstrip('.')}: run `make setup`"
+        return False, f"{error.problems[0].message.rstrip('.')}: {error.problems[0].hint}"
 
 
 def _cache(cache: Path) -> tuple[bool, str]:

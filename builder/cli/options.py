@@ -66,8 +66,9 @@ PYTHON = click.option(
     help="The version of Python for which a release's wheel is taken (default: as the pins, or the newest).",
 )  # fmt: skip
 _MIRROR = path_option(
-    "--mirror", envvar=MIRROR, metavar="DIR", help=f"A local git repository of upstream (or {MIRROR})."
-)
+    "--mirror", envvar=["BUILDER_MIRROR", MIRROR], metavar="DIR",
+    help="A local git repository of upstream (or BUILDER_MIRROR).",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

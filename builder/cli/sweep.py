@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from builder import progress
-from builder.adapter import MIRROR
 from builder.cli import options, output
 from builder.errors import fail
 from builder.lift import folder, sweep, sweep_page
@@ -86,6 +85,6 @@ def _job(request: options.Request, start: str, end: str, key: str) -> tuple[swee
         return sweep.Job(where, request.manifest, key), releases
     history = between_upstreams(*(options.resolve(replace(request, upstream=name)) for name in (start, end)))
     if history.git_dir is None:
-        hint = f"name a full clone with --mirror or {MIRROR}"
+        hint = "name a full clone with --mirror"
         raise fail("U001", f"{start} and {end} have no common history here.", hint=hint)
     return sweep.Job(history.git_dir, request.manifest, key), history.commits

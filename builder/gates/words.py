@@ -6,8 +6,10 @@ Names that only contain a word (`npu_stream`), comments and messages ask for not
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -18,8 +20,11 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import Batch, Word, WordException
 from builder.memo import remembered
 from builder.select.patterns import PatternSet
+from builder.source.fields import last_name, nodes
+from builder.source.parse import parse
 
 _HINT = "remove it by a rule or an edit, or except it under `except` with a reason"
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _RUN = re.compile(rb"[a-z0-9]+")
 _ASKS = "_*(?:is_)?"
 #: A comment, a string or a name; the tokenizer of the library takes ten times as long.
@@ -45,6 +50,7 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
             continue
         excuses = _Excuses(batch, after.snapshot, manifest)
         pattern = _pattern(batch.words)
+        found: list[tuple[Problem, str]] = []
         for path in paths:
             if not any(_may_hold(runs[path], word) for word in batch.words):
                 continue
@@ -55,9 +61,28 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
                     message = f"{path}:{line}: `{name}` is named by a word of batch {batch.id}"
                     excerpt, cause = text.strip()[:200], f"the words of batch {batch.id}"
                     mark, place = batch.words[0].mark, Mark(path, line)
-                    problems.append(Problem("G007", message, mark, place, excerpt, _HINT, cause=cause))
+                    problem = Problem("G007", message, mark, place, excerpt, cause=cause)
+                    found.append((problem, _edit(after, path, line, name)))
+        edits = ", ".join(dict.fromkeys(edit for _, edit in found if edit))
+        hint = f"{_HINT}; where nothing needs the statement: {edits}" if edits else _HINT
+        problems += (replace(problem, hint=hint) for problem, _ in found)
         problems += excuses.unused(after.snapshot)
     return problems
+
+
+def _edit(after: IndexedTree, path: str, line: int, name: str) -> str:
+    """The edit that drops the assignment to such a name in this line; empty where there is none."""
+    try:
+        tree = parse(after.snapshot[path], path).tree
+    except SyntaxError:
+        return ""
+    kinds = (ast.Assign, *_DEFINITIONS)
+    inside = [n for n in nodes(tree) if isinstance(n, kinds) and n.lineno <= line <= (n.end_lineno or 0)]
+    scope = [after.summaries[path].module, *(n.name for n in inside if isinstance(n, _DEFINITIONS))]
+    for node in inside:
+        if isinstance(node, ast.Assign) and [last_name(target) for target in node.targets] == [name]:
+            return f"{{drop_statement: {ast.unparse(node.targets[0])} = ..., in: {'.'.join(scope)}}}"
+    return ""
 
 
 def _runs(data: bytes) -> frozenset[bytes]:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from builder.adapter import MIRROR
 from builder.errors import CODES, GATE_FAILED, RULE_BROKEN, Mark, Problem
 from builder.lift.history import SHORT, Commit
 from builder.lift.lost import Lost
@@ -127,7 +126,7 @@ def summary(survey: Survey) -> list[str]:
         f"{plural(len(survey.history.commits), 'commit')} of upstream on the way."
         if survey.history.known
         else "No repository here has the history between the two upstreams, so no commit is named: "
-        f"set `{MIRROR}` to a full clone."
+        "name a full clone with `--mirror`."
     ]
     broken = sum(item.problem is not None for item in survey.lost)
     quiet = len(survey.lost) - broken

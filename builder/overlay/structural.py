@@ -124,21 +124,23 @@ def _combine(module: Module, hits: Sequence[tuple[Edit, Hit]]) -> tuple[list[Op]
                 ops.append(Remove(node))
         elif wrong := _emptied(module, node, len(group)):
             edit = next(iter(group.values()))
-            problems.append(Problem("R008", wrong, edit.mark, Mark(module.path, _line(node))))
+            message, hint = wrong
+            problems.append(Problem("R008", message, edit.mark, Mark(module.path, _line(node)), hint=hint))
         else:
             ops += sorted(group, key=attrgetter("index"))
     return ops, problems
 
 
-def _emptied(module: Module, node: ast.AST, leaving: int) -> str | None:
-    """Why nothing may be left: `X[()]` and `{}` for an empty set would mean something else."""
+def _emptied(module: Module, node: ast.AST, leaving: int) -> tuple[str, str] | None:
+    """Why nothing may be left, and a hint: `X[()]` and `{}` for an empty set would mean something else."""
     if not isinstance(node, (ast.Set, ast.Tuple)) or leaving < len(node.elts):
         return None
     if isinstance(node, ast.Set):
-        return "Every member of a set leaves, and an empty one cannot be written as a literal."
+        message = "Every member of a set leaves, and an empty one cannot be written as a literal."
+        return message, "Use `replace` for the whole set: `by: set()`."
     parent = module.parents.get(node)
     if isinstance(parent, ast.Subscript) and parent.slice is node:
-        return "Every member of a subscript leaves."
+        return "Every member of a subscript leaves.", "Use `replace` for the whole subscript."
     return None
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from builder.adapter import MIRROR
 from builder.errors import fail
 from builder.graph.modules import Summary
 from builder.graph.names import module_of
@@ -224,5 +223,5 @@ def require_project(paths: Iterable[str], manifest: Manifest) -> None:
             "R001",
             f"This is not the project of the manifest: none of its packages ({names}) is in upstream's tree.",
             manifest.mark("packages"),
-            hint=f"look at UPSTREAM, at --mirror (or {MIRROR}) and at upstream.repository",
+            hint="look at UPSTREAM, at --mirror and at upstream.repository",
         )

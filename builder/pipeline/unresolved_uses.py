@@ -13,6 +13,7 @@ from builder.graph.names import module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE
 from builder.manifest.switches import options
+from builder.overlay import matching
 from builder.pipeline.lost_names import Heir, Loss, LostNames
 from builder.pipeline.prune import Pruned
 from builder.specialize.evaluating.facts import Facts
@@ -25,6 +26,7 @@ from builder.tree import Snapshot
 MAX_NAMED = 3
 #: The longest statement that a hint writes out.
 _LONGEST = 200
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _HINT = "State a fact that makes the use dead, or drop, stub or replace it with an edit."
 
 
@@ -57,8 +59,13 @@ def problems(
         else:
             message, places = _used(loss.removal, uses), list(seen)
             # an edit quotes upstream, so there is none for a line that only the output has
-            edits = (_edit(use, where, sources) for (where, _), use in seen.items() if where.line)
-            hint = _remedy(loss.removal, manifest) + _written(Counter(filter(None, edits)), len(places))
+            quoted = [(use, where) for (where, _), use in seen.items() if where.line]
+            hint = _remedy(loss.removal, manifest) + _written(
+                _fitting(_edit(use, where, sources) for use, where in quoted), len(places)
+            )
+            conditions = _fitting(_condition(use, where, sources) for use, where in quoted)
+            if conditions:
+                hint += f" Where the condition never holds: {', '.join(_counted(conditions))}."
         mark = loss.removal.mark if loss.removal else None
         cause = str(key) if mark else None
         first, *more = (
@@ -120,8 +127,17 @@ def _inherited(
 
 
 def _drops(heirs: Iterable[Heir]) -> str:
-    edits = (f"{{drop_entry: {_quoted(b)}, in: {heir.name}}}" for heir in heirs for b in heir.bases)
-    return ", ".join(edits)
+    """Return an edit for each base, which drops it from all of the classes that have it."""
+    by_base: dict[str, list[str]] = {}
+    for heir in heirs:
+        for base in heir.bases:
+            by_base.setdefault(base, []).append(heir.name)
+    return ", ".join(f"{{drop_entry: {_quoted(b)}, in: {_places(names)}}}" for b, names in by_base.items())
+
+
+def _places(names: Sequence[str]) -> str:
+    """Return names as `in` of an edit takes them."""
+    return names[0] if len(names) == 1 else f"[{', '.join(names)}]"
 
 
 def _listed(names: Sequence[str], what: str) -> str:
@@ -153,20 +169,32 @@ def _written(edits: Counter[str], places: int) -> str:
     """Return the edits of uses as part of a hint; an edit that several uses share states their number."""
     if not edits:
         return ""
-    counted = (edit if n == 1 else f"{edit[:-1]}, count: {n}}}" for edit, n in edits.items())
     which = "this one" if sum(edits.values()) == 1 else f"{sum(edits.values())} of these {places}"
-    return f" To drop {which}: {', '.join(counted)}."
+    return f" To drop {which}: {', '.join(_counted(edits))}."
 
 
-def _edit(use: Leftover, where: Mark, sources: Sources) -> str:
-    """Return the edit that drops a use, as it is to be written.
+def _counted(edits: Counter[str]) -> Iterator[str]:
+    for edit, n in edits.items():
+        yield edit if n == 1 else f"{edit[:-1]}, count: {n}}}"
+
+
+def _fitting(found: Iterable[tuple[str, int]]) -> Counter[str]:
+    """Return the edits and how often each is found, of those that match nothing else in their scopes."""
+    found = list(found)
+    edits = Counter(edit for edit, _ in found if edit)
+    matches = dict(found)
+    return Counter({edit: n for edit, n in edits.items() if matches[edit] == n})
+
+
+def _edit(use: Leftover, where: Mark, sources: Sources) -> tuple[str, int]:
+    """Return the edit that drops a use, as it is to be written, and how many places of its scope it matches.
 
     Empty if the use is neither a statement nor an entry of a list, a tuple or a set on one line. Of a list of
     tuples the whole tuple leaves.
     """
     module, source = module_of(use.path, sources.packages), sources.parsed(use.path)
     if module is None or source is None:
-        return ""
+        return "", 0
     collections = [n for n in ast.walk(source.tree) if isinstance(n, (ast.List, ast.Tuple, ast.Set))]
     rows = {part for n in collections for part in n.elts if isinstance(part, ast.Tuple)}
     for node in ast.walk(source.tree):
@@ -182,9 +210,63 @@ def _edit(use: Leftover, where: Mark, sources: Sources) -> str:
                 line = written if written.startswith(line) and len(written) <= _LONGEST else line
             if part.lineno == where.line and line == written:
                 written = ast.unparse(node) if node in rows else written
-                scope = f"{module}.{use.scope}" if use.scope else module
-                return f"{{{kind}: {_quoted(written)}, in: {scope}}}"
-    return ""
+                edit = f"{{{kind}: {_quoted(written)}, in: {_scope(use, module)}}}"
+                wanted = matching.entry(written) if kind == "drop_entry" else [node]
+                return edit, sum(
+                    len(list(matching.drops(one, wanted)))
+                    if kind == "drop_entry"
+                    else matching.same(one, node)
+                    for one in _inside(source.tree, use.scope)
+                )
+    return "", 0
+
+
+def _condition(use: Leftover, where: Mark, sources: Sources) -> tuple[str, int]:
+    """Return the edit that makes false the part of a condition that has a use, if it is on one line, and how
+    many places of its scope it matches."""
+    module, source = module_of(use.path, sources.packages), sources.parsed(use.path)
+    if module is None or source is None:
+        return "", 0
+    for node in _inside(source.tree, use.scope):
+        for part in _operands(node.test) if isinstance(node, (ast.If, ast.IfExp, ast.While)) else ():
+            if part.lineno == part.end_lineno == where.line and _has(part, use.name):
+                edit = f"{{replace: {_quoted(source.text(part))}, by: 'False', in: {_scope(use, module)}}}"
+                return edit, sum(matching.same(one, part) for one in _inside(source.tree, use.scope))
+    return "", 0
+
+
+def _operands(test: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from _operands(value)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _operands(test.operand)
+    else:
+        yield test
+
+
+def _has(node: ast.expr, name: str) -> bool:
+    """Return whether an expression has a name, or the first part of a dotted one."""
+    first = name.partition(".")[0]
+    return any(isinstance(one, ast.Name) and one.id == first for one in ast.walk(node))
+
+
+def _scope(use: Leftover, module: str) -> str:
+    return f"{module}.{use.scope}" if use.scope else module
+
+
+def _inside(tree: ast.AST, scope: str) -> Iterator[ast.AST]:
+    """Yield the nodes of the definitions with this qualified name; of the whole tree if there is no name."""
+    tops = [tree]
+    for name in filter(None, scope.split(".")):
+        tops = [
+            node
+            for top in tops
+            for node in ast.walk(top)
+            if isinstance(node, _DEFINITIONS) and node.name == name and node is not top
+        ]
+    for top in tops:
+        yield from ast.walk(top)
 
 
 def _named(places: Sequence[Leftover]) -> str:

@@ -171,7 +171,7 @@ def _pip(arguments: Sequence[str], folder: Path, env: Mapping[str, str], timeout
         raise PipError(f"pip did not finish within {timeout:.0f} seconds") from None
     output = (done.stdout + done.stderr).decode("utf-8", "replace")
     if "No module named pip" in output:
-        raise fail("E003", f"{sys.executable} has no pip.", hint="run `python -m ensurepip`, or `make setup`")
+        raise fail("E003", f"{sys.executable} has no pip.", hint="run `python -m ensurepip`")
     return output
 
 

@@ -345,6 +345,15 @@ def test_code_that_still_asks_for_the_platform_stops_the_build() -> None:
     ]
 
 
+def test_an_assignment_that_is_left_comes_with_the_edit_that_drops_it() -> None:
+    source = "class C:\n    def __init__(self):\n        if self:\n            self.is_npu = False\n"
+    (problem,) = left(source)
+    assert problem.hint is not None
+    assert problem.hint.endswith(
+        "where nothing needs the statement: {drop_statement: self.is_npu = ..., in: pkg.main.C.__init__}"
+    )
+
+
 def test_comments_messages_and_longer_names_are_not_code_that_asks() -> None:
     assert left('"""Not for an NPU."""\n# npu\nnpu_stream = "runs on an NPU only"\n') == []
 

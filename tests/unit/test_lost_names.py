@@ -69,6 +69,15 @@ def test_a_removed_base_is_named_once_for_all_that_inherit_it_with_the_edits_tha
     assert b"class Table:" in found.output["python/pkg/table.py"]
 
 
+def test_a_base_of_several_classes_is_dropped_by_one_edit() -> None:
+    text = FILES["text.py"].replace("class Line(Text)", "class Line(Mixin)")
+    (problem,) = problems(BATCH, **{"text.py": text})
+    edit = "{drop_entry: Mixin, in: [pkg.text.Line, pkg.text.Text]}"
+    assert problem.hint is not None and edit in problem.hint
+    written = "".join(f"      - {edit}\n" for edit in re.findall(r"\{[^}]+\}", problem.hint))
+    assert b"class Line:" in done(f"{BATCH}    edits:\n{written}", **{"text.py": text}).output["python/pkg/text.py"]
+
+
 def test_every_place_of_a_cause_is_told_in_one_run() -> None:
     (problem,) = problems(BATCH)
     uses = "".join(f"print(Mixin, {number})\n" for number in range(40))

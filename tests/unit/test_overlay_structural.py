@@ -86,6 +86,13 @@ def test_nested_functions_fields_and_enum_members_are_dropped() -> None:
     assert text == "def f():\n    return 2\nclass E(Enum):\n    B = 2\n@dataclass\nclass D:\n    a: int = 1\n"
 
 
+def test_a_set_that_would_be_empty_is_replaced_as_a_whole() -> None:
+    wanted = edit("drop-entry", "", match="1")
+    [problem] = carry_out("x = {1}\n", wanted)[1].problems
+    assert problem.hint == "Use `replace` for the whole set: `by: set()`."
+    assert after("x = {1}\n", edit("replace", "", match="{1}", by="set()")) == "x = set()\n"
+
+
 def test_one_target_of_a_tuple_takes_its_value_along() -> None:
     assert after("a, b, c = 1, 2, 3\n", edit("drop", "b")) == "a, c = 1, 3\n"
     [(code, _)] = problems("a = b = 1\n", edit("drop", "b"))

@@ -121,3 +121,23 @@ def test_of_an_entry_and_an_argument_of_a_call_only_the_entry_comes_with_an_edit
     said = hint(MAIN, "Fancy")
     assert said.startswith("Build with") and said.count("drop_entry") == 1
     assert said.endswith("To drop this one: {drop_entry: '(Fancy, \"fancy\")', in: pkg.main.handlers}.")
+
+
+def test_a_condition_comes_with_the_edit_that_makes_it_false_and_that_edit_works() -> None:
+    main = (
+        "from pkg.kinds import Fancy\n\n\ndef shown(value):\n    if value is None or known(value, Fancy):\n"
+        "        return 1\n    return 2\n"
+    )
+    edit = "{replace: 'known(value, Fancy)', by: 'False', in: pkg.main.shown}"
+    said = hint(main, "Fancy")
+    assert said.endswith(f"Where the condition never holds: {edit}.")
+    assert hint(main, "Fancy", f"[{edit}]") == ""
+
+
+def test_an_entry_that_a_call_has_too_comes_with_no_edit() -> None:
+    main = (
+        "from pkg.kinds import Fancy, Plain\n\n\ndef kinds(value):\n    found = [\n        Plain,\n        Fancy,\n"
+        "    ]\n    return value(found, Fancy)\n"
+    )
+    said = hint(main, "Fancy")
+    assert said.startswith("Build with") and "drop_entry" not in said

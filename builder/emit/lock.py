@@ -183,7 +183,7 @@ def drift(lock: Lock, pin: str, now: Proof, switched: str = "") -> str | None:
     """
     locked = lock.get(pin)
     if locked is None:
-        return f"'{pin}' is not in {NAME}: nothing to compare with."
+        return f"'{pin}' is not in {NAME}: nothing to compare with. `lock` proves it."
     if switched:
         return f"'{pin}' is locked as its scope states it, and this is a build {switched}."
     differences = list(_differences(locked, now))

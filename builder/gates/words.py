@@ -19,6 +19,7 @@ from builder.graph.names import module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Batch, Word, WordException
 from builder.memo import remembered
+from builder.select.families import Families
 from builder.select.patterns import PatternSet
 from builder.source.fields import last_name, nodes
 from builder.source.parse import parse
@@ -50,6 +51,7 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
             continue
         excuses = _Excuses(batch, after.snapshot, manifest)
         pattern = _pattern(batch.words)
+        words = Families([batch])
         found: list[tuple[Problem, str]] = []
         for path in paths:
             if not any(_may_hold(runs[path], word) for word in batch.words):
@@ -62,16 +64,17 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
                     excerpt, cause = text.strip()[:200], f"the words of batch {batch.id}"
                     mark, place = batch.words[0].mark, Mark(path, line)
                     problem = Problem("G007", message, mark, place, excerpt, cause=cause)
-                    found.append((problem, _edit(after, path, line, name)))
+                    found.append((problem, _edit(after, path, line, name, words)))
         edits = ", ".join(dict.fromkeys(edit for _, edit in found if edit))
-        hint = f"{_HINT}; where nothing needs the statement: {edits}" if edits else _HINT
+        hint = f"{_HINT}; where nothing needs it: {edits}" if edits else _HINT
         problems += (replace(problem, hint=hint) for problem, _ in found)
         problems += excuses.unused(after.snapshot)
     return problems
 
 
-def _edit(after: IndexedTree, path: str, line: int, name: str) -> str:
-    """The edit that drops the assignment to such a name in this line; empty where there is none."""
+def _edit(after: IndexedTree, path: str, line: int, name: str, words: Families) -> str:
+    """The edit that drops the assignment to such a name in this line, or the stub of the function around it
+    that is named so; empty where there is neither."""
     try:
         tree = parse(after.snapshot[path], path).tree
     except SyntaxError:
@@ -82,7 +85,10 @@ def _edit(after: IndexedTree, path: str, line: int, name: str) -> str:
     for node in inside:
         if isinstance(node, ast.Assign) and [last_name(target) for target in node.targets] == [name]:
             return f"{{drop_statement: {ast.unparse(node.targets[0])} = ..., in: {'.'.join(scope)}}}"
-    return ""
+    innermost = next((node for node in reversed(inside) if isinstance(node, _DEFINITIONS)), None)
+    if innermost is None or isinstance(innermost, ast.ClassDef) or not words.member(innermost.name):
+        return ""
+    return f"{{stub: [{'.'.join(scope)}]}}"
 
 
 def _runs(data: bytes) -> frozenset[bytes]:

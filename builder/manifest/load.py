@@ -42,7 +42,9 @@ def load(path: Path) -> Manifest:
     except OSError as error:
         hint = None
         if isinstance(error, FileNotFoundError):
-            hint = "run this in the manifest's folder, or name it: `--manifest FILE`; `init` writes a first one"
+            hint = (
+                "run this in the manifest's folder, or name it: `--manifest FILE`; `init` writes a first one"
+            )
         message = f"The manifest cannot be read: {_reason(error)}."
         raise fail("M001", message, Mark(path.name), hint=hint) from None
     files, others = read_overlays(path.parent)

@@ -115,10 +115,14 @@ def statement(node: Node) -> str:
 
 
 def value(node: Node) -> str:
-    """Read Python source of an expression or of an assignment; M004."""
+    """Read Python source of an expression, of an assignment or of an `if` with the body `...`; M004."""
     parsed = _parsed(node.word(), "exec")
-    if isinstance(parsed, ast.Module) and [type(one) for one in parsed.body] == [ast.Assign]:
-        return node.word()
+    if isinstance(parsed, ast.Module) and len(parsed.body) == 1:
+        (one,) = parsed.body
+        if isinstance(one, ast.Assign) or (
+            isinstance(one, ast.If) and ast.unparse(one).endswith(":\n    ...")
+        ):
+            return node.word()
     return expression(node)
 
 

@@ -189,7 +189,12 @@ def _drop_statement(module: Module, edit: Edit, target: Target, nodes: Iterable[
 
 
 def _replace(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
-    """Replace an expression by another; of an assignment only the value changes."""
+    """Replace an expression by another; of an assignment only the value changes, of an `if` the condition."""
+    if of_ifs := matching.conditions(edit.match or "", edit.by):
+        for node in nodes:
+            if isinstance(node, ast.If) and matching.same(node.test, of_ifs[0]):
+                yield _replaced(node.test, ast.unparse(of_ifs[1]))
+        return
     if pair := matching.assignments(edit.match or "", edit.by):
         wanted: ast.AST = pair[0]
         by = ast.unparse(pair[1].value)

@@ -79,6 +79,23 @@ def assignments(match: str, by: str | None) -> tuple[ast.Assign, ast.Assign] | N
     return None
 
 
+def conditions(match: str, by: str | None) -> tuple[ast.expr, ast.expr] | None:
+    """The conditions of two statements `if CONDITION: ...`; None when these are anything else."""
+    try:
+        old, new = statement(match), statement(by or "")
+    except SyntaxError:
+        return None
+    if not (isinstance(old, ast.If) and isinstance(new, ast.If) and is_bare(old) and is_bare(new)):
+        return None
+    return old.test, new.test
+
+
+def is_bare(node: ast.If) -> bool:
+    """Whether a statement is `if CONDITION: ...`, without an `else`."""
+    body = node.body[0]
+    return not node.orelse and isinstance(body, ast.Expr) and _is_any(body.value)
+
+
 def entry(source: str) -> list[ast.AST]:
     """Parse an entry: [expression], [keyword argument] or [key, value]. Raises SyntaxError."""
     call = _parsed(f"_(\n{source.strip()}\n)")

@@ -16,6 +16,8 @@ from builder.manifest.switches import options
 from builder.overlay import matching
 from builder.pipeline.lost_names import Heir, Loss, LostNames
 from builder.pipeline.prune import Pruned
+from builder.select.families import Families
+from builder.source.parse import parse
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.leftovers import Leftover
 from builder.specialize.results import Specialized
@@ -26,7 +28,8 @@ from builder.tree import Snapshot
 MAX_NAMED = 3
 #: The longest statement that a hint writes out.
 _LONGEST = 200
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _HINT = "State a fact that makes the use dead, or drop, stub or replace it with an edit."
 
 
@@ -59,13 +62,23 @@ def problems(
         else:
             message, places = _used(loss.removal, uses), list(seen)
             # an edit quotes upstream, so there is none for a line that only the output has
+            words = Families(b for b in manifest.batches if loss.removal and b.id == loss.removal.batch)
             quoted = [(use, where) for (where, _), use in seen.items() if where.line]
             hint = _remedy(loss.removal, manifest) + _written(
                 _fitting(_edit(use, where, sources) for use, where in quoted), len(places)
             )
             conditions = _fitting(_condition(use, where, sources) for use, where in quoted)
+            around = (
+                _around(use, result.files.get(use.path) or laid[use.path], words, sources) for use in uses
+            )
+            ifs = {place: edit for place, edit in around if edit}
+            conditions.update(_fitting(ifs.values()))
             if conditions:
                 hint += f" Where the condition never holds: {', '.join(_counted(conditions))}."
+            named = dict(filter(None, (_named_so(use, words, sources) for use in uses)))
+            if named:
+                hint += f" To drop what a word names: {{drop: [{', '.join(sorted(set(named.values())))}]}}"
+                hint += f"; where others ask for it: {{stub: [{', '.join(sorted(named))}]}}."
         mark = loss.removal.mark if loss.removal else None
         cause = str(key) if mark else None
         first, *more = (
@@ -233,6 +246,43 @@ def _condition(use: Leftover, where: Mark, sources: Sources) -> tuple[str, int]:
                 edit = f"{{replace: {_quoted(source.text(part))}, by: 'False', in: {_scope(use, module)}}}"
                 return edit, sum(matching.same(one, part) for one in _inside(source.tree, use.scope))
     return "", 0
+
+
+def _around(
+    use: Leftover, data: bytes, words: Families, sources: Sources
+) -> tuple[tuple[str, int], tuple[str, int] | None]:
+    """Return the place of the nearest `if` around a use that asks for a word of the batch, the edit that
+    makes its condition false, and how many places of its scope that matches."""
+    module, source = module_of(use.path, sources.packages), sources.parsed(use.path)
+    around = [
+        node
+        for node in (_inside(parse(data, use.path).tree, use.scope) if words and module and source else ())
+        if isinstance(node, ast.If)
+        and node.body[0].lineno <= use.line <= (node.body[-1].end_lineno or 0)
+        and any(isinstance(one, ast.Name) and words.member(one.id) for one in ast.walk(node.test))
+    ]
+    if not around or source is None or module is None:
+        return (use.path, 0), None
+    node = max(around, key=lambda one: one.lineno)
+    asked = _quoted(f"if {ast.unparse(node.test)}: ...")
+    edit = f"{{replace: {asked}, by: 'if False: ...', in: {_scope(use, module)}}}"
+    same = (
+        isinstance(one, ast.If) and matching.same(one.test, node.test)
+        for one in _inside(source.tree, use.scope)
+    )
+    return (use.path, node.lineno), (edit, sum(same))
+
+
+def _named_so(use: Leftover, words: Families, sources: Sources) -> tuple[str, str] | None:
+    """Return the function of a use and the outermost definition around it that a word of the batch names."""
+    module = module_of(use.path, sources.packages)
+    source = sources.parsed(use.path)
+    top = next(_inside(source.tree, use.scope), None) if use.scope and source else None
+    parts = use.scope.split(".") if isinstance(top, _FUNCTIONS) and words else []
+    for number, part in enumerate(parts, 1):
+        if words.member(part):
+            return f"{module}.{use.scope}", f"{module}.{'.'.join(parts[:number])}"
+    return None
 
 
 def _operands(test: ast.expr) -> Iterator[ast.expr]:

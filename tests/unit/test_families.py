@@ -350,8 +350,14 @@ def test_an_assignment_that_is_left_comes_with_the_edit_that_drops_it() -> None:
     (problem,) = left(source)
     assert problem.hint is not None
     assert problem.hint.endswith(
-        "where nothing needs the statement: {drop_statement: self.is_npu = ..., in: pkg.main.C.__init__}"
+        "where nothing needs it: {drop_statement: self.is_npu = ..., in: pkg.main.C.__init__}"
     )
+
+
+def test_a_function_that_is_named_so_and_asks_for_it_comes_with_its_stub() -> None:
+    (problem,) = left('def has_npu():\n    return found("npu")\n')
+    assert problem.hint is not None
+    assert problem.hint.endswith("where nothing needs it: {stub: [pkg.main.has_npu]}")
 
 
 def test_comments_messages_and_longer_names_are_not_code_that_asks() -> None:

@@ -75,7 +75,10 @@ def test_a_base_of_several_classes_is_dropped_by_one_edit() -> None:
     edit = "{drop_entry: Mixin, in: [pkg.text.Line, pkg.text.Text]}"
     assert problem.hint is not None and edit in problem.hint
     written = "".join(f"      - {edit}\n" for edit in re.findall(r"\{[^}]+\}", problem.hint))
-    assert b"class Line:" in done(f"{BATCH}    edits:\n{written}", **{"text.py": text}).output["python/pkg/text.py"]
+    assert (
+        b"class Line:"
+        in done(f"{BATCH}    edits:\n{written}", **{"text.py": text}).output["python/pkg/text.py"]
+    )
 
 
 def test_every_place_of_a_cause_is_told_in_one_run() -> None:

@@ -136,7 +136,8 @@ def test_a_condition_comes_with_the_edit_that_makes_it_false_and_that_edit_works
 
 def test_an_entry_that_a_call_has_too_comes_with_no_edit() -> None:
     main = (
-        "from pkg.kinds import Fancy, Plain\n\n\ndef kinds(value):\n    found = [\n        Plain,\n        Fancy,\n"
+        "from pkg.kinds import Fancy, Plain\n\n\ndef kinds(value):\n"
+        "    found = [\n        Plain,\n        Fancy,\n"
         "    ]\n    return value(found, Fancy)\n"
     )
     said = hint(main, "Fancy")

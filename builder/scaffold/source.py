@@ -8,7 +8,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from builder.errors import fail
+from builder.errors import BuildError, fail
 from builder.manifest.model import Project
 from builder.scaffold.text import NO_REPOSITORY, Source
 from builder.upstream import git, release, spec
@@ -34,7 +34,10 @@ def find(
     path = asked if asked.startswith(("/", "./", "../", "~")) else f"./{asked}"
     wanted = spec.parse(path, {})
     repository = wanted.repository or Path(path)
-    upstream = resolve(path, Sources(None, cache, "", True, {}))
+    try:
+        upstream = resolve(path, Sources(None, cache, "", True, {}))
+    except BuildError as error:
+        raise _hinted(error, "give the folder of a clone, or a release: `init pypi:NAME==VERSION`") from None
     fields = {"commit": str(upstream.commit)}
     return upstream, Source("seed", fields, _address(repository)), "", repository
 
@@ -50,12 +53,22 @@ def _release(asked: str, cache: Path, offline: bool, python: str | None) -> tupl
         final = [version for version in known if not version.is_prerelease] or known
         hint = f"write pypi:{name}=={max(final)}" if final else "write pypi:NAME==VERSION"
         raise fail("U002", f"{asked!r} names no version.", hint=hint)
-    upstream = release.resolve(spec.parse(f"pypi:{match['version']}", {}), where)
+    try:
+        upstream = release.resolve(spec.parse(f"pypi:{match['version']}", {}), where)
+    except BuildError as error:
+        if offline:
+            raise
+        raise _hinted(error, "look at the name, or give the folder of a clone: `init PATH`") from None
     assert upstream.archive is not None
     fields = {upstream.kind: upstream.version or "", "sha256": upstream.archive.sha256}
     if python is not None and upstream.kind == "wheel":
         fields["python"] = python
     return replace(upstream, spec="release"), Source("release", fields, NO_REPOSITORY), name
+
+
+def _hinted(error: BuildError, hint: str) -> BuildError:
+    """The error with a hint for what is unavailable: what helps other verbs does not help here."""
+    return BuildError(replace(p, hint=hint) if p.code == "U001" else p for p in error.problems)
 
 
 def _address(repository: Path) -> str:

@@ -86,6 +86,19 @@ def test_nested_functions_fields_and_enum_members_are_dropped() -> None:
     assert text == "def f():\n    return 2\nclass E(Enum):\n    B = 2\n@dataclass\nclass D:\n    a: int = 1\n"
 
 
+def test_of_an_if_only_the_condition_is_replaced() -> None:
+    source = (
+        "def f(x):\n    if x:\n        return x\n"
+        "    elif x is None:\n        return 1\n    else:\n        return 2\n"
+    )
+    text = after(source, edit("replace", "f", match="if x: ...", by="if False: ..."))
+    assert text == source.replace("if x:", "if False:")
+    text = after(source, edit("replace", "f", match="if x is None: ...", by="if x == 0: ..."))
+    assert text == source.replace("x is None", "x == 0")
+    [(code, _)] = problems(source, edit("replace", "f", match="if y: ...", by="if False: ..."))
+    assert code == "R004"
+
+
 def test_a_set_that_would_be_empty_is_replaced_as_a_whole() -> None:
     wanted = edit("drop-entry", "", match="1")
     [problem] = carry_out("x = {1}\n", wanted)[1].problems

@@ -142,3 +142,50 @@ def test_an_entry_that_a_call_has_too_comes_with_no_edit() -> None:
     )
     said = hint(main, "Fancy")
     assert said.startswith("Build with") and "drop_entry" not in said
+
+
+WORDS = "batches:\n  - id: a\n    why: w\n    words: [fancy]\n"
+ASKING = """\
+from pkg.kinds import FancyOne, Plain
+
+
+def shown(fancy_file, plain):
+    if plain and fancy_file is not None:
+        return FancyOne(fancy_file)
+    return Plain()
+
+
+class FancyReader:
+    def read(self):
+        return FancyOne(self)
+
+
+def read():
+    return FancyReader
+"""
+
+
+def test_a_use_under_a_condition_with_a_word_comes_with_the_edits_that_decide_it_or_stub_its_function() -> (
+    None
+):
+    kinds = "class Plain:\n    pass\n\n\nclass FancyOne:\n    pass\n"
+    files = {
+        f"python/pkg/{p}": t.encode() for p, t in {**FILES, "main.py": ASKING, "kinds.py": kinds}.items()
+    }
+    blobs = {blob_id(data): data for data in files.values()}
+    upstream = Snapshot(Tree({p: Entry("100644", blob_id(data)) for p, data in files.items()}), blobs)
+    absent = "    absent: {symbols: [pkg.kinds.FancyOne]}\n"
+    with pytest.raises(BuildError) as caught:
+        cut(upstream, manifest(WORDS + absent))
+    (problem,) = caught.value.problems
+    assert problem.hint is not None
+    edit = "{replace: 'if plain and fancy_file is not None: ...', by: 'if False: ...', in: pkg.main.shown}"
+    stub = "{stub: [pkg.main.FancyReader.read]}"
+    assert f"Where the condition never holds: {edit}." in problem.hint
+    assert (
+        f"To drop what a word names: {{drop: [pkg.main.FancyReader]}}; where others ask for it: {stub}."
+        in problem.hint
+    )
+    rest = f"{WORDS}{absent}    edits: [{edit}]\n    stub: [pkg.main.FancyReader.read]\n"
+    main = cut(upstream, manifest(rest)).output["python/pkg/main.py"]
+    assert b"FancyOne" not in main and b"return Plain()" in main

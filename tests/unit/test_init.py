@@ -456,3 +456,4 @@ def test_a_source_that_is_none_is_told_in_words(world: World, source: str, statu
     done = world.run("init", source, "--offline")
     assert (done.returncode, codes(done.stderr)) == (status, [code])
     assert not world.manifest.exists()
+    assert source != "." or "or a release: `init pypi:NAME==VERSION`" in done.stderr

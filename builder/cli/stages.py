@@ -120,7 +120,8 @@ def keep_proof(
     kept = None
     if has_one and manifest.named_scope is None and not request.switched:
         kept = outcomes(request, upstream).record(done, time.strftime("%Y-%m-%d", time.gmtime()))
-    return lockfile.record(request.root, pin, proof, request.switched, manifest.scope_name, kept)
+    shown = manifest.named_scope.only_here if manifest.named_scope is not None else ()
+    return lockfile.record(request.root, pin, proof, request.switched, manifest.scope_name, kept, shown)
 
 
 def _told(request: Request, make: Callable[[], Outcome]) -> Outcome:

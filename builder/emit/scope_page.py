@@ -78,7 +78,7 @@ def scope_page(
 
     `locks`: scope -> what is proven of it; `measured`: what other scopes gave (`read_figures`).
     """
-    page = _Page(manifest, locks.get(DEFAULT_SCOPE, {}))
+    page = _Page(manifest, locks)
     parts = [_HEAD.format(name=manifest.name), *page.proven(), *_named_scopes(manifest, locks)]
     parts += page.section("decisions")
     parts += ["## Batches\n", _table(_ROWS, page.batches()), *_others(manifest, measured)]
@@ -112,7 +112,8 @@ def _named_scopes(manifest: Manifest, locks: Mapping[str, Lock]) -> Iterator[str
 
 
 class _Page:
-    def __init__(self, manifest: Manifest, lock: Lock) -> None:
+    def __init__(self, manifest: Manifest, locks: Mapping[str, Lock]) -> None:
+        lock = locks.get(DEFAULT_SCOPE, {})
         self.manifest = manifest
         self.figures: dict[str, Mapping[str, Any]] = {
             pin: lock[pin].figures for pin in manifest.upstream.pins if pin in lock and lock[pin].figures
@@ -120,6 +121,13 @@ class _Page:
         # rows show the pins that a limit of lines names, and the default one
         shown = {pin for item in manifest.scope for pin in item.lines} | {manifest.upstream.default}
         self.shown = {pin: figures for pin, figures in self.figures.items() if pin in shown}
+        # batch that is off by default -> what it did where a scope has it on: pin and scope, figures
+        self.elsewhere: dict[str, dict[str, Mapping[str, Any]]] = {}
+        for scope in manifest.scopes.values():
+            for pin, proof in locks.get(scope.name, {}).items():
+                told = proof.figures.get("batches", {}) if pin in self.shown else {}
+                for batch in (name for name in scope.only_here if name in told):
+                    self.elsewhere.setdefault(batch, {})[f"{pin}, scope {scope.name}"] = told[batch]
         self.statements = statements(manifest)
 
     def proven(self) -> Iterator[str]:
@@ -197,14 +205,11 @@ class _Page:
         ids = list(ids)
         prefix = "all of these batches at " if len(ids) > 1 else ""
         for pin, record in self.shown.items():
-            figures = [record["batches"][name] for name in ids if name in record["batches"]]
-            if not figures:
-                continue
-            sums = {key: sum(one[key] for one in figures) for key in ("removed", "edited", "added", "lines")}
-            files = [f"{sums[key]:,} {key}" for key in ("removed", "edited", "added") if sums[key]]
-            if files:
-                more = "more" if sums["lines"] < 0 else "less"
-                yield f"{prefix}{pin}: files {', '.join(files)}; {abs(sums['lines']):,} lines {more}"
+            yield from _sums(
+                prefix + pin, [record["batches"][name] for name in ids if name in record["batches"]]
+            )
+        for where, figures in self.elsewhere.get(ids[0], {}).items() if len(ids) == 1 else ():
+            yield from _sums(where, [figures])
 
     def texts(self) -> Iterator[str]:
         """The guarantees of absence with their exceptions."""
@@ -345,3 +350,12 @@ def _when(kept: Kept) -> str:
     text = ", ".join(f"{key} {version}" for key, version in ranges if version)
     text = text or ("where upstream has it" if kept.optional else "")
     return f" ({text})" if text else ""
+
+
+def _sums(where: str, figures: Sequence[Mapping[str, int]]) -> Iterator[str]:
+    """What batches did together, in a sentence, if they did anything."""
+    sums = {key: sum(one[key] for one in figures) for key in ("removed", "edited", "added", "lines")}
+    files = [f"{sums[key]:,} {key}" for key in ("removed", "edited", "added") if sums[key]]
+    if files:
+        more = "more" if sums["lines"] < 0 else "less"
+        yield f"{where}: files {', '.join(files)}; {abs(sums['lines']):,} lines {more}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,9 +33,12 @@ def record(
     switched: str,
     scope: str = DEFAULT_SCOPE,
     cut: RecordedCut | None = None,
+    shown: Collection[str] = (),
 ) -> str:
-    """Write the proof of a scope at a pin into the lock beside the manifest, and say so; `switched`: which
-    batches options switch, in words; `cut`: the record to keep with it.
+    """Write the proof of a scope at a pin into the lock beside the manifest, and say so.
+
+    `switched`: which batches options switch, in words; `cut`: the record to keep with it; `shown`: the
+    batches of a named scope whose figures a page shows.
 
     Raises BuildError M008, E002.
     """
@@ -46,9 +49,10 @@ def record(
     anew = before is not None and lock.is_older(before)
     locks = {} if before is None or anew else lock.from_bytes(before)
     if scope != DEFAULT_SCOPE:
-        # no page shows the batches of a named scope, and they would double the file
-        figures = {name: figure for name, figure in proof.figures.items() if name != "batches"}
-        proof = replace(proof, figures=figures)
+        # the figures of all batches of each named scope would double the file
+        told = {name: one for name, one in proof.figures.get("batches", {}).items() if name in shown}
+        others = {name: figure for name, figure in proof.figures.items() if name != "batches"}
+        proof = replace(proof, figures=others | ({"batches": told} if told else {}))
     if cut is not None:
         earlier = locks.get(scope, {}).get(pin)
         proof = replace(proof, record=records.write(root, pin, cut, earlier.record if earlier else ""))

@@ -71,6 +71,10 @@ def test_a_batch_of_one_scope_is_off_in_the_others_and_in_their_locks(world: Wor
     held = json.loads((world.home / "manifest.lock").read_bytes())
     small, default = held["scopes"]["small"]["seed"], held["pins"]["seed"]
     assert small["output_tree"] != default["output_tree"] and small["manifest"] != default["manifest"]
+    # what the batch did is known where it is on, and the page of the scope says so
+    assert list(small["figures"]["batches"]) == ["fancy"] and "fancy" not in default["figures"]["batches"]
+    row = next(line for line in world.good("scope").stdout.splitlines() if 'id="batch-fancy"' in line)
+    assert "seed, scope small: files" in row
 
 
 def test_a_batch_that_is_off_by_default_is_switched_on(world: World) -> None:

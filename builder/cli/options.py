@@ -128,7 +128,7 @@ def ask(
     """
     from builder.errors import BuildError
     from builder.manifest.load import load, read_texts
-    from builder.manifest.named_scopes import choose
+    from builder.manifest.named_scopes import check_off, choose
     from builder.manifest.switches import switch_off
 
     output.settings.form = form
@@ -142,6 +142,9 @@ def ask(
         raise
     output.remember(manifest.texts)
     batches = [batch.id for batch in manifest.batches]
+    if both := sorted({*without}.intersection(switched_on)):
+        raise click.UsageError(f"`--with {both[0]}` and `--without {both[0]}` contradict each other.")
+    check_off(manifest, without, scope)
     if without:
         stated = manifest.scopes.get(scope)
         manifest = switch_off(manifest, without, with_needs, stated.without if stated else ())

@@ -49,5 +49,6 @@ def _on_elsewhere(request: options.Request, what: str) -> None:
     scopes = [scope.name for scope in request.manifest.scopes.values() if what in scope.only_here]
     if scopes and what not in [batch.id for batch in request.manifest.batches]:
         names = " and ".join(f"`{name}`" for name in scopes)
-        message = f"The batch `{what}` is on only in the scope {names}."
-        raise fail("C001", message, hint=f"add `--with {what}` or `--scope {scopes[0]}`")
+        message = f"The batch `{what}` is on only in the scope {names}; here what it names is kept."
+        hint = f"`dist --with {what}` removes it; `why {what} --with {what}` says what leaves"
+        raise fail("C001", message, hint=hint)

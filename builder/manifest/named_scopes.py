@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from builder.errors import BuildError, Mark, Problem
@@ -41,6 +41,22 @@ def only_elsewhere(manifest: Manifest, name: str) -> list[str]:
     """Return the batches that are on only in other scopes, sorted."""
     scope = manifest.scopes.get(name)
     return sorted(manifest.off_by_default.difference(scope.only_here if scope is not None else ()))
+
+
+def check_off(manifest: Manifest, ids: Iterable[str], name: str) -> None:
+    """Raise BuildError C001 for batches that are to be switched off and are off in the scope already."""
+    off = only_elsewhere(manifest, name)
+    problems = [
+        Problem(
+            "C001", f"The batch `{one}` is off in the scope `{name}` already: what it names is kept.",
+            next(batch.mark for batch in manifest.batches if batch.id == one),
+            hint=f"`--with {one}` switches it on, and removes what it names",
+        )
+        for one in ids
+        if one in off
+    ]  # fmt: skip
+    if problems:
+        raise BuildError(problems)
 
 
 def choose(manifest: Manifest, name: str, on: Collection[str] = ()) -> Manifest:

@@ -63,8 +63,11 @@ def test_a_batch_of_one_scope_is_off_in_the_others_and_in_their_locks(world: Wor
     world.good("dist", "seed")
     assert (world.home / "dist/tree" / BACK).exists()
     done = world.run("why", "fancy", "--upstream", "seed")
-    assert codes(done.stderr) == ["C001"] and "add `--with fancy` or `--scope small`" in done.stderr
+    assert codes(done.stderr) == ["C001"] and "`dist --with fancy` removes it" in done.stderr
     assert world.good("why", "small").stdout.startswith("small is a scope with the decision fancy.")
+    done = world.run("dist", "seed", "--without", "fancy")
+    assert codes(done.stderr) == ["C001"] and "is off in the scope `default` already" in done.stderr
+    assert "`--with fancy` switches it on" in done.stderr and "manifest.yaml:" in done.stderr
     world.good("dist", "seed", "--scope", "small")
     assert not (world.home / "dist/tree" / BACK).exists()
     assert world.run("lock", "--offline").returncode == 6  # the pin `gone` cannot be had
@@ -93,7 +96,7 @@ def test_a_batch_that_is_off_by_default_is_switched_on(world: World) -> None:
     assert "up to date" in world.good("dist", "seed", "--with", "fancy").stderr
     assert world.run("plan", "seed", "--with", "fancy").returncode == 0
     assert world.run("plan", "seed").returncode == 3
-    assert "to switch it off: `dist --scope default`" in world.good("why", "fancy", "--with", "fancy").stdout
+    assert "to switch it off: leave out `--with fancy`" in world.good("why", "fancy", "--with", "fancy").stdout
     assert "proves no pin" in world.good("lock", "seed", "--with", "fancy").stderr
     assert "up to date" not in world.good("dist", "seed").stderr
     assert (out / "tree" / BACK).exists()
@@ -106,7 +109,7 @@ def test_a_batch_that_cannot_be_switched_on_is_told(world: World) -> None:
     done = world.run("dist", "seed", "--with", "awc")
     assert (done.returncode, codes(done.stderr)) == (4, ["M006"]) and "did you mean `awk`?" in done.stderr
     done = world.run("dist", "seed", "--with", "fancy", "--without", "fancy")
-    assert done.returncode == 2 and "`fancy` is switched on and off" in done.stderr
+    assert done.returncode == 2 and "`--with fancy` and `--without fancy` contradict each other" in done.stderr
 
 
 def test_plan_and_why_answer_for_a_scope(world: World) -> None:

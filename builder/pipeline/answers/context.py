@@ -120,5 +120,8 @@ def restore_statement(context: Context, batches: Iterable[str]) -> str | None:
 
 
 def without(context: Context, batches: Iterable[str]) -> str:
-    """Return the `dist` command with these batches switched off."""
-    return f"`dist {options(context.manifest, batches)}`"
+    """Return the `dist` command with these batches switched off, or the options that it must not have."""
+    ids = list(batches)
+    if context.manifest.switched_on and set(ids) <= set(context.manifest.switched_on):
+        return f"leave out {' and '.join(f'`--with {one}`' for one in ids)}"
+    return f"`dist {options(context.manifest, ids)}`"

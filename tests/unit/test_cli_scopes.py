@@ -87,7 +87,7 @@ def test_a_batch_that_is_off_by_default_is_switched_on(world: World) -> None:
     assert (world.home / "manifest.lock").exists()
     out = world.home / "dist"
     done = world.good("dist", "seed", "--with", "fancy")
-    assert "this is a build with fancy." in done.stderr
+    assert "this is a build with fancy: no proof" in done.stderr
     assert not (out / "tree" / BACK).exists()
     (built,) = out.glob("*.whl")
     assert "+small.with.fancy.g" in built.name
@@ -96,7 +96,8 @@ def test_a_batch_that_is_off_by_default_is_switched_on(world: World) -> None:
     assert "up to date" in world.good("dist", "seed", "--with", "fancy").stderr
     assert world.run("plan", "seed", "--with", "fancy").returncode == 0
     assert world.run("plan", "seed").returncode == 3
-    assert "to switch it off: leave out `--with fancy`" in world.good("why", "fancy", "--with", "fancy").stdout
+    said = world.good("why", "fancy", "--with", "fancy").stdout
+    assert "to switch it off: leave out `--with fancy`" in said
     assert "proves no pin" in world.good("lock", "seed", "--with", "fancy").stderr
     assert "up to date" not in world.good("dist", "seed").stderr
     assert (out / "tree" / BACK).exists()
@@ -109,7 +110,7 @@ def test_a_batch_that_cannot_be_switched_on_is_told(world: World) -> None:
     done = world.run("dist", "seed", "--with", "awc")
     assert (done.returncode, codes(done.stderr)) == (4, ["M006"]) and "did you mean `awk`?" in done.stderr
     done = world.run("dist", "seed", "--with", "fancy", "--without", "fancy")
-    assert done.returncode == 2 and "`--with fancy` and `--without fancy` contradict each other" in done.stderr
+    assert done.returncode == 2 and "`--without fancy` contradict each other" in done.stderr
 
 
 def test_plan_and_why_answer_for_a_scope(world: World) -> None:

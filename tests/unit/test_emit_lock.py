@@ -162,7 +162,7 @@ def test_a_manifest_is_edited_where_it_is_not_the_proven_one_of_the_pin_or_of_an
 def test_a_pin_that_is_not_locked_and_batches_that_are_off_are_drift() -> None:
     assert "not in manifest.lock" in str(drift(LOCK, "other", PROOF))
     found = drift(LOCK, "seed", replace(PROOF, output_tree="9" * 40), switched="without awq")
-    assert "this is a build without awq." in str(found)
+    assert "this is a build without awq: no proof" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def drift(lock: Lock, pin: str, now: Proof, switched: str = "") -> str | None:
     if locked is None:
         return f"'{pin}' is not in {NAME}: nothing to compare with. `lock` proves it."
     if switched:
-        return f"'{pin}' is locked as its scope states it, and this is a build {switched}: no proof to compare with."
+        return f"'{pin}' is locked as its scope states it, and this is a build {switched}: no proof is of it."
     differences = list(_differences(locked, now))
     if locked.manifest != now.manifest:
         moved = ", ".join(words for words, _, _ in differences)

@@ -16,7 +16,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.switches import switch_off
 from builder.pipeline.cut import Cut, cut
-from builder.pipeline.ranges import About
+from builder.pipeline.ranges import About, about
 from builder.pipeline.verify import verify
 from builder.upstream.model import snapshot
 
@@ -41,8 +41,9 @@ def whole(*changes: tuple[str, str]) -> Manifest:
 
 def built(pin: str, wanted: Manifest, memory: Path) -> Cut:
     before = upstream(pin, wanted)
+    known = about(before, wanted) if pin.startswith("pypi:") else About(kind=before.kind)
     with recalled(memory) as recall:
-        done = cut(snapshot(before), wanted, recall=recall, about=About(kind=before.kind))
+        done = cut(snapshot(before), wanted, recall=recall, about=known)
     verify(done, wanted)
     return done
 

@@ -20,10 +20,10 @@ from builder.pipeline.run import Run, digest_of
 from builder.pipeline.starts import edges_of, roots
 from builder.select.patterns import PatternSet
 from builder.specialize.evaluating.facts import Facts
-from builder.specialize.fixpoint import Session, specialize
 from builder.specialize.leftovers import Leftover
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
 from builder.specialize.results import Specialized
+from builder.specialize.session import Session, specialize
 from builder.specialize.text_index.identifier_index import holding, identifier_counts
 from builder.tree import Snapshot
 

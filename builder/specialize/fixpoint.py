@@ -10,7 +10,6 @@ from typing import Any
 from builder import progress
 from builder.graph.names import package_of
 from builder.parallel import map_parallel
-from builder.source.encoding import encoded, readable
 from builder.source.textdiff import runs
 from builder.specialize.checked_edits import CheckedEdits
 from builder.specialize.dead_code import registry_rows
@@ -22,8 +21,8 @@ from builder.specialize.final_texts import FinalTexts
 from builder.specialize.fold_cache import Answer, FoldRecord, Question, RecordingWorld, key
 from builder.specialize.folding.fold import Folded, fold
 from builder.specialize.leftovers import Leftover, leftovers
-from builder.specialize.program import NO_MEMO, Memo, Policy, Program
-from builder.specialize.results import BY_EDIT, FOLDED, Mismatch, Round, Specialized
+from builder.specialize.program import Memo, Policy, Program
+from builder.specialize.results import BY_EDIT, FOLDED, Round, Specialized
 from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
 from builder.specialize.text_index.import_index import ImportIndex
@@ -44,56 +43,7 @@ Uses = tuple[list[Leftover], tuple[tuple[Question, Answer], ...]]
 Dirty = dict[str, set[str] | None]
 
 
-class Session:
-    """The specialization of one program, which goes on when more of its files leave."""
-
-    def __init__(self) -> None:
-        self._last: tuple[_Fixpoint, Policy] | None = None
-
-    def run(self, program: Program, policy: Policy, memo: Memo) -> Specialized:
-        """Go on from the last program where this one is its output without some files; else begin again."""
-        if self._last is not None and _continues(program, policy, *self._last):
-            return self._last[0].go_on(frozenset(program.files), program.removed)
-        texts = {path: readable(data) for path, data in program.files.items()}
-        upstream = {path: readable(data) for path, data in program.upstream.items()}
-        decoded = replace(program, files=texts, upstream=upstream)
-        fixpoint = _Fixpoint(decoded, policy, memo if policy.check else replace(memo, folds=None))
-        self._last = fixpoint, policy
-        return fixpoint.run()
-
-
-def _continues(program: Program, policy: Policy, last: _Fixpoint, last_policy: Policy) -> bool:
-    """Is a program the output of the last one without some of its files, under the same policy?
-
-    `prune_symbols` is a function of the manifest, which does not change within a session.
-    """
-    return (
-        replace(policy, prune_symbols=last_policy.prune_symbols) == last_policy
-        and program.removed >= last.removed
-        and program.upstream.keys() == last.upstream.keys()
-        and all(last.files.get(path) == readable(data) for path, data in program.files.items())
-    )
-
-
-def specialize(
-    program: Program, policy: Policy, memo: Memo = NO_MEMO, session: Session | None = None
-) -> Specialized:
-    """Specialize a program: fold what the facts decide, cascade what is gone and clean up after both.
-
-    Never raises for what the program holds: what cannot be done is among the result's mismatches.
-    `session`: knows the program with more files, if it was specialized before.
-    """
-    result = (session or Session()).run(program, policy, memo)
-    for path, data in list(result.files.items()):
-        try:
-            result.files[path] = encoded(data, program.files[path])
-        except ValueError as error:
-            del result.files[path]
-            result.mismatches.append(Mismatch(path, f"the edits cannot be written: {error}"))
-    return result
-
-
-class _Fixpoint:
+class Fixpoint:
     """The state of the rounds: the files as they are now, and what is known of them."""
 
     def __init__(self, program: Program, policy: Policy, memo: Memo) -> None:

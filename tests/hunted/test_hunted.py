@@ -21,8 +21,8 @@ import yaml
 from builder.manifest.load import parse, read_schema
 from builder.specialize import final_texts
 from builder.specialize.evaluating.facts import Facts
-from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Policy, Program
+from builder.specialize.session import specialize
 
 HERE = Path(__file__).parent
 MANIFEST = """\

@@ -12,9 +12,9 @@ from pages import Section, sections
 
 from builder.manifest.load import parse, read_schema
 from builder.specialize.evaluating.facts import Facts
-from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Policy, Program
 from builder.specialize.results import Specialized
+from builder.specialize.session import specialize
 
 HERE = Path(__file__).parent
 HEAD = """\

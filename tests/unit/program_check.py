@@ -19,8 +19,8 @@ from random_program import Program
 from builder.specialize import final_texts
 from builder.specialize import program as whole
 from builder.specialize.evaluating.facts import Facts
-from builder.specialize.fixpoint import specialize
 from builder.specialize.results import Specialized
+from builder.specialize.session import specialize
 
 GONE = {"pkg/gone.py": "class Gone: pass\nclass GoneError(Exception): pass\n", "pkg/void.py": "missing = 1\n"}
 KNOWN = Facts.of(

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from textwrap import dedent
 
 from builder.specialize.evaluating.facts import Facts, KnownValue
-from builder.specialize.fixpoint import specialize
 from builder.specialize.fold_cache import Recall
 from builder.specialize.program import Memo, Policy, Program
 from builder.specialize.results import Specialized
+from builder.specialize.session import specialize
 from builder.specialize.text_index.module_bindings import Kept
 
 #: `pkg.platform` is where the predicates of the tests are defined

@@ -11,8 +11,8 @@ from builder.source.ops import Remove, Replace
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
 from builder.specialize.evaluating.facts import Facts, KnownValue
-from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Policy, Program
+from builder.specialize.session import specialize
 
 FACTS = Facts(
     predicates={"plat.is_hip": KnownValue(False), "plat.word": KnownValue("né €")},

@@ -10,6 +10,7 @@ from builder.errors import Mark
 from builder.graph.names import module_of
 from builder.overlay import matching
 from builder.select.families import Families
+from builder.source.fields import operands
 from builder.source.parse import parse
 from builder.specialize.leftovers import Leftover
 from builder.surface.values import Sources
@@ -89,7 +90,7 @@ def false_condition(use: Leftover, where: Mark, sources: Sources) -> tuple[str, 
     if module is None or source is None:
         return "", 0
     for node in _inside(source.tree, use.scope):
-        for part in _operands(node.test) if isinstance(node, (ast.If, ast.IfExp, ast.While)) else ():
+        for part in operands(node.test) if isinstance(node, (ast.If, ast.IfExp, ast.While)) else ():
             if part.lineno == part.end_lineno == where.line and _has(part, use.name):
                 edit = f"{{replace: {quoted(source.text(part))}, by: 'False', in: {_scope(use, module)}}}"
                 return edit, sum(matching.same(one, part) for one in _inside(source.tree, use.scope))
@@ -131,16 +132,6 @@ def named_so(use: Leftover, words: Families, sources: Sources) -> tuple[str, str
         if words.member(part):
             return f"{module}.{use.scope}", f"{module}.{'.'.join(parts[:number])}"
     return None
-
-
-def _operands(test: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(test, ast.BoolOp):
-        for value in test.values:
-            yield from _operands(value)
-    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _operands(test.operand)
-    else:
-        yield test
 
 
 def _has(node: ast.expr, name: str) -> bool:

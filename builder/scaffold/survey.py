@@ -17,7 +17,7 @@ from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.scaffold.project import NO_PACKAGE
 from builder.select.families import words_of
-from builder.source.fields import dotted_name, last_name
+from builder.source.fields import dotted_name, last_name, operands
 from builder.source.parse import parse
 from builder.surface.extract import surface
 
@@ -168,7 +168,7 @@ class _Conditions(ast.NodeVisitor):
 
     def _condition(self, test: ast.expr) -> None:
         outer, self._asked = self._asked, set()
-        values = (name for operand in _operands(test) if (name := self._external(operand)))
+        values = (name for operand in _deciding(test) if (name := self._external(operand)))
         self._asked.update(("value", name) for name in values if not name.endswith("TYPE_CHECKING"))
         self.visit(test)
         self.counts.update(self._asked)
@@ -201,18 +201,13 @@ class _Conditions(ast.NodeVisitor):
         return f"{item.target if item.asname else first}.{rest}"
 
 
-def _operands(test: ast.expr) -> Iterator[ast.expr]:
+def _deciding(test: ast.expr) -> Iterator[ast.expr]:
     """What alone decides a condition or a part of it: an operand, or what is compared with constants."""
-    if isinstance(test, ast.BoolOp):
-        for value in test.values:
-            yield from _operands(value)
-    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _operands(test.operand)
-    elif isinstance(test, ast.Compare):
-        if all(isinstance(one, ast.Constant) for one in test.comparators):
-            yield test.left
-    else:
-        yield test
+    for part in operands(test):
+        if not isinstance(part, ast.Compare):
+            yield part
+        elif all(isinstance(one, ast.Constant) for one in part.comparators):
+            yield part.left
 
 
 def _questions(data: bytes, summary: Summary, index: Index) -> Counter[tuple[str, str]]:

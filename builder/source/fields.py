@@ -55,3 +55,14 @@ def dotted_name(node: ast.AST) -> str:
         owner = dotted_name(node.value)
         return f"{owner}.{node.attr}" if owner else ""
     return last_name(node)
+
+
+def operands(test: ast.expr) -> Iterator[ast.expr]:
+    """The parts of a condition that `and`, `or` and `not` join."""
+    if isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from operands(value)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from operands(test.operand)
+    else:
+        yield test

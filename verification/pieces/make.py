@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from builder.upstream.cache import sha256_of
 from verification import pack
 from verification.pieces import fatbin
 
@@ -105,7 +106,7 @@ def make(
         if (packs / f"wheel-{role}.whl").exists():
             store(packs / f"wheel-{role}.whl", work / "pack" / f"wheel-{role}.whl")
         told |= _kernel(packs / f"kernel-{role}.whl", work, card)
-    files = {"requirements.txt": _digest(pins), **{wheel.name: _digest(wheel) for wheel in wheels}}
+    files = {"requirements.txt": sha256_of(pins), **{wheel.name: sha256_of(wheel) for wheel in wheels}}
     said |= {"packages": files, "card": f"sm{card}"}
     # our kernel wheel was made for one card, and the published one was not
     said["sizes"] = {name: each for name, each in said.get("sizes", {}).items() if "kernel" not in name}
@@ -143,7 +144,7 @@ def download(pins: Path, folder: Path) -> list[Path]:
     ]  # fmt: skip
     subprocess.run(command, check=True)
     wanted = set(re.findall(r"--hash=sha256:([0-9a-f]{64})", pins.read_text()))
-    found = [path for path in sorted(folder.glob("*.whl")) if _digest(path) in wanted]
+    found = [path for path in sorted(folder.glob("*.whl")) if sha256_of(path) in wanted]
     if len(found) != len(wanted):
         raise ValueError(f"{folder} has {len(found)} of the {len(wanted)} wheels of {pins}")
     return found
@@ -265,14 +266,6 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uname = member.gname = ""
     member.mtime = 0
     return member
-
-
-def _digest(path: Path) -> str:
-    found = hashlib.sha256()
-    with path.open("rb") as file:
-        while data := file.read(1 << 20):
-            found.update(data)
-    return found.hexdigest()
 
 
 if __name__ == "__main__":

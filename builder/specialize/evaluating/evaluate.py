@@ -324,7 +324,10 @@ class Evaluator:
         test = self.truth(node.test, scope)
         if test is None:
             return None
-        return self.value(node.body if test else node.orelse, scope)
+        chosen = node.body if test else node.orelse
+        if isinstance(chosen, ast.Constant) and chosen.value is None:
+            return KnownValue(None)
+        return self._condition(chosen, scope)
 
     def _value_Compare(self, node: ast.Compare, scope: Scope) -> Value:
         if len(node.ops) != 1:

@@ -9,8 +9,10 @@ import pytest
 
 from builder.graph.modules import Import, Summary
 from builder.graph.reach import Edge
-from builder.manifest.statements import BASE
+from builder.errors import Mark
+from builder.manifest.statements import BASE, Batch, Option, Word
 from builder.pipeline.answers.paths import named_paths
+from builder.pipeline.answers.surface import removal_of_flag
 from builder.pipeline.graph_answers import needs
 
 
@@ -64,3 +66,24 @@ def test_strings_and_packages_around_a_module_are_no_need() -> None:
     rules = {"a": ("remove", "one"), "b": ("remove", "two")}
     edges = {"a": (Edge("a", "b", "string", 1), Edge("a", "b", "parent", 0))}
     assert needs(cut_of(imports, rules), edges, frozenset())["a"] == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--lora-paths", "`dist --with adapters`"),
+        ("--old-mode", "`dist --with adapters`"),
+        ("--awq-mode", "absent: [--awq-mode]"),  # of a batch that is off for this build only
+        ("--port", "absent: [--port]"),
+    ],
+)
+def test_a_flag_that_stays_says_what_would_remove_it(flag: str, said: str) -> None:
+    mark = Mark("manifest.yaml", 1)
+
+    def batch(name: str, word: str, *absent: str) -> Batch:
+        options = (Option(("add_argument",), absent, name, mark=mark),)
+        return Batch(name, "", words=(Word(word, mark=mark),), options=options, mark=mark)
+
+    off = (batch("awq", "awq"), batch("adapters", "lora", "--old-mode"))
+    manifest: Any = SimpleNamespace(words_given_back=off, off_by_default=frozenset(["adapters"]))
+    assert said in removal_of_flag(manifest, flag)

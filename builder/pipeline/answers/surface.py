@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator
 from builder.analysis.conditions import Cause
 from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import Reason
+from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule
 from builder.pipeline.answers.answer import MAX_NAMESAKES, Answer, Kind, State, listed, plural
 from builder.pipeline.answers.context import Context, model_of, restore_path, restore_statement
+from builder.select.families import Families
 from builder.surface.model import Item, Key, destination
 
 _KINDS: dict[str, Kind] = {
@@ -142,7 +144,17 @@ def item_answer(context: Context, key: Key, item: Item) -> Answer:
         keeps = Reason("root", f"roots.models keeps {name}", context.manifest.model_mark(name))
         reasons = (*reasons, keeps)
     kind: Kind = "model" if model else _KINDS[key.kind]
-    return Answer(kind, key.name, state, headline, reasons, place.path, details=tuple(details))
+    away = removal_of_flag(context.manifest, key.name) if kind == "flag" and state in ("kept", "edited") else None
+    return Answer(kind, key.name, state, headline, reasons, place.path, details=tuple(details), back=away)
+
+
+def removal_of_flag(manifest: Manifest, flag: str) -> str:
+    """Return how to remove a flag: by the option of a batch that is off by default, or by a statement."""
+    for batch in manifest.words_given_back:
+        absent = {value for option in batch.options for value in option.values}
+        if batch.id in manifest.off_by_default and (flag in absent or Families([batch]).member(flag)):
+            return f"to remove it with its feature: `dist --with {batch.id}`"
+    return f"to remove it: `options: [{{names: [add_argument], absent: [{flag}]}}]` in the facts of a batch"
 
 
 def _changes(changes: tuple[Difference, ...]) -> str:

@@ -134,6 +134,13 @@ class Losses:
         order, _ = self.after.index.lineage(owner)
         return frozenset(name for base in order for name in self.lost.get(base, ()))
 
+    def is_field(self, owner: Origin, name: str) -> bool:
+        """Return whether upstream's class, or a base of it, has a field or constant of this name."""
+        modules = self.before.index.modules
+        classes = self.before.index.lineage(owner)[0]
+        members = (modules[c.module].members.get(f"{c.qualname}.{name}") for c in classes)
+        return any(member is not None and member.kind == "constant" for member in members)
+
     def by_class(self, owner: Origin, name: str) -> bool:
         """Upstream's class had the name, and the output's has it neither itself nor from a base."""
         if self.before.index.has_member(owner, name) is not True:
@@ -198,10 +205,8 @@ def _call(node: ast.Call, roots: dict[str, Origin | None], losses: Losses) -> It
     owner = roots.get(node.func.id) if isinstance(node.func, ast.Name) else None
     if owner is None or not owner.qualname:
         return
-    old = losses.before.index.modules.get(owner.module)
     for keyword in node.keywords:
-        field = old.members.get(f"{owner.qualname}.{keyword.arg}") if old and keyword.arg else None
-        if field and field.kind == "constant" and keyword.arg and losses.by_class(owner, keyword.arg):
+        if keyword.arg and losses.by_class(owner, keyword.arg) and losses.is_field(owner, keyword.arg):
             text = f"{owner.qualname}({keyword.arg}=...)"
             yield Use(keyword.value.lineno, text, owner, keyword.arg)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from builder.errors import Mark
 from builder.graph.modules import Import, Summary
 from builder.graph.reach import Edge
-from builder.errors import Mark
 from builder.manifest.statements import BASE, Batch, Option, Word
 from builder.pipeline.answers.paths import named_paths
 from builder.pipeline.answers.surface import removal_of_flag

@@ -243,6 +243,7 @@ def test_a_removed_enum_member_is_found_through_a_reexport() -> None:
         "from pkg.m import C\nx = {C.static: 1}\n",
         "from pkg.m import C\nclass D(C):\n    def g(self):\n        return self.static\n",
         "from pkg.m import C\nx = C(field=1)\n",
+        "from pkg.m import C\nclass D(C): ...\nx = D(field=1)\n",
         "def g(anything):\n    return anything.inst\n",
         "def g(anything):\n    return anything().inst.more\n",
         "def g(anything):\n    return getattr(anything, 'inst')\n",

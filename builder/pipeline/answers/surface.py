@@ -144,8 +144,8 @@ def item_answer(context: Context, key: Key, item: Item) -> Answer:
         keeps = Reason("root", f"roots.models keeps {name}", context.manifest.model_mark(name))
         reasons = (*reasons, keeps)
     kind: Kind = "model" if model else _KINDS[key.kind]
-    away = removal_of_flag(context.manifest, key.name) if kind == "flag" and state in ("kept", "edited") else None
-    return Answer(kind, key.name, state, headline, reasons, place.path, details=tuple(details), back=away)
+    back = removal_of_flag(context.manifest, key.name) if kind == "flag" and state != "added" else None
+    return Answer(kind, key.name, state, headline, reasons, place.path, details=tuple(details), back=back)
 
 
 def removal_of_flag(manifest: Manifest, flag: str) -> str:

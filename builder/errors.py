@@ -55,7 +55,7 @@ CODES: dict[str, tuple[int, str]] = {
     "R011": (RULE_BROKEN, "A statement matches at a pin outside its version range."),
     "R012": (RULE_BROKEN, "A fact is wrong for a model that stays."),
     # gates on the output
-    "G001": (GATE_FAILED, "A file of the output does not parse."),
+    "G001": (GATE_FAILED, "A file of the output does not parse, or does not compile."),
     "G002": (GATE_FAILED, "An import of the output does not resolve."),
     "G003": (GATE_FAILED, "The output uses an undefined name that upstream defines."),
     "G004": (GATE_FAILED, "The output uses an attribute of something that was removed."),

@@ -52,6 +52,17 @@ def test_a_file_that_does_not_parse_is_named_with_its_line() -> None:
     assert problem.excerpt == "y = ("
 
 
+def test_a_file_that_parses_and_does_not_compile_is_found() -> None:
+    def text(binding: str) -> str:
+        return f"def f():\n    {binding}\n    def g():\n        nonlocal x\n    return g\n"
+
+    before, after = worlds({"a.py": text("x = 1")}, {"a.py": text("pass")})
+    (problem,) = parse.check(before, after, manifest(), NOTHING)
+    assert problem.message.startswith("python/pkg/a.py:4: ") and "nonlocal 'x'" in problem.message
+    before, after = worlds({"a.py": text("pass")}, {"a.py": text("...")})
+    assert parse.check(before, after, manifest(), NOTHING) == []
+
+
 def test_a_file_that_upstream_cannot_parse_either_is_no_finding() -> None:
     before, after = worlds({"a.py": "x = (\n"}, {"b.py": "y = 1\n"})
     assert parse.check(before, after, manifest(), NOTHING) == []

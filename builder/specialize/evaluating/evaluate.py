@@ -7,22 +7,18 @@ evaluation may leave out is decided in `effects`.
 from __future__ import annotations
 
 import ast
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 
 from builder.manifest.statements import Scalar
-from builder.source.fields import nodes
 from builder.specialize.evaluating import environment
+from builder.specialize.evaluating.comparisons import Comparisons
 from builder.specialize.evaluating.facts import Gone, KnownValue
-from builder.specialize.evaluating.names import converts, names_of, operands, says, scalar, text
+from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.folding import effects
-from builder.specialize.folding.flow import (
-    bound_before,
-)
-from builder.specialize.folding.named_collections import lists_only_absent
-from builder.specialize.rebinding import import_rebound, is_class, part_of_value, rebound, written_otherwise
+from builder.specialize.folding.flow import bound_before
+from builder.specialize.rebinding import import_rebound, rebound
 from builder.specialize.unit import Unit
 from builder.specialize.world import Asked, SpecializerWorld
 
@@ -34,13 +30,9 @@ _PLAIN_DECORATORS = frozenset([
     "property", "staticmethod", "wraps",
 ])  # fmt: skip
 _NAME_ERROR = re.compile(rb"\b(?:NameError|UnboundLocalError)\b")
-_LITERALS = (ast.Tuple, ast.List, ast.Set)
 #: Builtins that answer True or False, and nothing else.
 _ANSWERS = frozenset(["all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"])
 _ANSWERING = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
-_ORDER: Mapping[type[ast.cmpop], Callable[..., bool]] = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-}  # fmt: skip
 
 
 class Evaluator:
@@ -61,6 +53,11 @@ class Evaluator:
             return False
         self.hindrances.add(Asked(question, about))
         return True
+
+    @property
+    def comparisons(self) -> Comparisons:
+        """The evaluator of comparisons; it is not kept, for it holds this one."""
+        return Comparisons(self)
 
     # -- names --------------------------------------------------------------------------------
 
@@ -242,7 +239,7 @@ class Evaluator:
             found = self._condition(node.args[0], scope)
             return KnownValue(found.truth) if isinstance(found, KnownValue) else None
         if name == "any" and count == 1 and isinstance(node.args[0], ast.GeneratorExp):
-            return self._any(node.args[0], scope)
+            return self.comparisons.any_of(node.args[0], scope)
         if name == "int" and count == 1:
             found = self.value(node.args[0], scope)
             exact = isinstance(found, KnownValue) and found.exact
@@ -330,170 +327,11 @@ class Evaluator:
         return self._condition(chosen, scope)
 
     def _value_Compare(self, node: ast.Compare, scope: Scope) -> Value:
-        if len(node.ops) != 1:
-            return None
-        op, left, right = node.ops[0], node.left, node.comparators[0]
-        if type(op) in _ORDER:
-            return self._ordered(_ORDER[type(op)], left, right, scope)
-        negative = isinstance(op, (ast.NotEq, ast.IsNot, ast.NotIn))
-        if isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
-            same = self._same(left, right, scope, isinstance(op, (ast.Is, ast.IsNot)))
-        elif isinstance(op, (ast.In, ast.NotIn)):
-            same = self._contains(left, right, scope)
-        else:
-            return None
-        return None if same is None else KnownValue(same is not negative)
-
-    def _any(self, made: ast.GeneratorExp, scope: Scope) -> Value:
-        """`any` of what is false of each: of `a in LISTED for a in names`, `a in names for a in LISTED`."""
-        match made.elt, made.generators:
-            case (
-                ast.Compare(left=ast.Name(id=asked), ops=[ast.In()], comparators=[listed]),
-                [ast.comprehension(target=ast.Name(id=each), iter=source)],
-            ) if asked == each:
-                if self.only_absent(listed, source, scope):
-                    return KnownValue(False)
-                # of another text a member may be a part
-                known = self.facts.is_listed((names_of(listed) or ("",))[0])
-                return KnownValue(False) if known and self.only_absent(source, listed, scope) else None
-        return None
-
-    def only_absent(self, container: ast.expr, asked: ast.expr, scope: Scope) -> bool:
-        """Whether a collection holds only texts that what is asked for never is, or never holds."""
-        names = names_of(asked)
-        written = any(text(part) for part in nodes(asked) if isinstance(part, ast.Constant))
-        if not names or written or converts(asked):
-            return False
-        for item in container.elts if isinstance(container, _LITERALS) else [ast.Starred(container)]:
-            if isinstance(item, ast.Starred):
-                named = self.qualified(item.value, scope)
-                absent = isinstance(named, str) and lists_only_absent(self.world, named, *names)
-            else:
-                absent = text(item) is not None and self.facts.option_absent(names, text(item)) is not None
-            if not absent:
-                return False
-        return True
-
-    def _ordered(self, compare: Callable[..., bool], left: ast.expr, right: ast.expr, scope: Scope) -> Value:
-        """Which of two numbers is larger: both are known, or one is and the other is written down."""
-        found = [(self.value(side, scope), getattr(side, "value", None)) for side in (left, right)]
-        numbers = [k.value if isinstance(k, KnownValue) and k.exact else said for k, said in found]
-        if not any(isinstance(k, KnownValue) for k, _ in found):
-            return None
-        return KnownValue(compare(*numbers)) if all(isinstance(n, (int, float)) for n in numbers) else None
-
-    def _class(self, node: ast.expr, scope: Scope) -> str | None:
-        """The class of the program that an expression is, also by a local name that one assignment binds."""
-        owner = scope.find(node.id) if isinstance(node, ast.Name) else None
-        if isinstance(node, ast.Name) and owner is not None and owner.kind == "function":
-            bound = owner.names[node.id]
-            if len(bound) != 1 or bound[0].kind != "assign" or bound[0].value is None:
-                return None
-            node, scope = bound[0].value, owner
-            if isinstance(node, ast.IfExp) and (test := self.truth(node.test, scope)) is not None:
-                node = node.body if test else node.orelse
-        named = self.qualified(node, scope)
-        return named if isinstance(named, str) and is_class(self.world, named) else None
-
-    def _same(self, left: ast.expr, right: ast.expr, scope: Scope, identity: bool) -> bool | None:
-        if identity and (this := self._class(left, scope)) and (that := self._class(right, scope)):
-            return this == that
-        one, two = self.value(left, scope), self.value(right, scope)
-        if isinstance(one, Gone) or isinstance(two, Gone):
-            # no value is the one that is gone, but what a literal is compared with may be anything
-            return None if isinstance(left, ast.Constant) or isinstance(right, ast.Constant) else False
-        for known, other, other_value in ((one, right, two), (two, left, one)):
-            if not isinstance(known, KnownValue) or not known.exact:
-                continue
-            if isinstance(other_value, KnownValue) and other_value.exact:
-                return _equal(known.value, other_value.value, identity)
-            if isinstance(other, ast.Constant):
-                return _equal(known.value, other.value, identity)
-        for literal, variable in ((right, left), (left, right)):
-            if isinstance(literal, ast.Constant) and self._option_absent(variable, literal):
-                return False
-            items = literal.elts if isinstance(literal, (ast.List, ast.Tuple)) else []
-            if any(self.only_absent(ast.Tuple([item]), variable, scope) for item in items):
-                return False
-        return None
-
-    def _option_absent(self, variable: ast.expr, literal: ast.Constant) -> bool:
-        return not says(variable, literal.value) and self._never(variable, literal)
-
-    def _never(self, asked: ast.expr, literal: ast.Constant) -> bool:
-        """Does no expression of which one is the value have this one, going by their names?"""
-        if not literal.value and isinstance(asked, ast.BoolOp):
-            return False  # `a and b` may be what is false of the first one, whatever that is
-        return all(
-            isinstance(one, ast.Constant)
-            or (
-                self.facts.option_absent(names_of(one), scalar(literal)) is not None
-                and not (converts(one) and self._written_otherwise(one, literal))
-            )
-            for one in operands(asked)
-        )
-
-    def _written_otherwise(self, asked: ast.expr, literal: ast.Constant) -> bool:
-        said = text(literal)
-        return said is not None and self.hinders(written_otherwise, said, *names_of(asked))
-
-    def _contains(self, member: ast.expr, container: ast.expr, scope: Scope) -> bool | None:
-        if isinstance(self.value(member, scope), Gone) or isinstance(self.value(container, scope), Gone):
-            return False
-        if isinstance(container, _LITERALS):
-            if container.elts and all(self.member_absent(item, member, scope) for item in container.elts):
-                return False
-            known = self.value(member, scope)
-            if (
-                isinstance(known, KnownValue)
-                and known.exact
-                and all(isinstance(i, ast.Constant) for i in container.elts)
-            ):
-                return any(known.value == i.value for i in container.elts if isinstance(i, ast.Constant))
-        if self.only_absent(container, member, scope):
-            return False
-        if isinstance(container, _LITERALS):
-            return None
-        if isinstance(member, ast.Constant) and self._option_absent(container, member):
-            if self._is_text_with(container, str(member.value), scope):
-                return None
-            # `"a" in name` may ask for a part of a text, and another value may hold it
-            any_case = "any case" if converts(container) else ""
-            longer = self.hinders(part_of_value, str(member.value), any_case, *names_of(container))
-            return None if longer else False
-        return None
-
-    def _is_text_with(self, node: ast.expr, part: str, scope: Scope) -> bool:
-        """Is this a name that is bound to a text that holds another one?"""
-        owner = scope.find(node.id) if isinstance(node, ast.Name) else None
-        bindings = owner.names[node.id] if owner is not None else []  # type: ignore[attr-defined]
-        texts = (text(binding.value) for binding in bindings if binding.value is not None)
-        return any(part in (bound or "") for bound in texts)
-
-    def member_absent(self, item: ast.expr, asked: ast.expr, scope: Scope) -> bool:
-        """Is a member of a literal, or the value of a pattern, certain not to be what is asked for?"""
-        if isinstance(item, ast.Constant):
-            return not says(asked, item.value) and self._never(asked, item)
-        return self.item_absent(item, names_of(asked), scope)
-
-    def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:
-        """Does a member of a literal name something that never occurs?"""
-        if isinstance(item, ast.Constant):
-            return self.facts.option_absent(names, scalar(item)) is not None
-        return isinstance(self.value(item, scope), Gone)
+        return self.comparisons.value(node, scope)
 
     def pure(self, node: ast.expr, scope: Scope) -> bool:
         """May the evaluation be left out without anybody noticing?"""
         return effects.pure(self, node, scope)
-
-
-def _equal(one: Scalar, two: object, identity: bool) -> bool | None:
-    """Are two values equal, or the very same? Nobody knows of two equal texts or numbers."""
-    if not identity:
-        return bool(one == two)
-    if type(one) is not type(two) or one != two:
-        return False
-    return True if one is None or isinstance(one, bool) else None
 
 
 def _integer(value: Scalar) -> KnownValue | None:

@@ -194,7 +194,7 @@ class Expressions:
         return not unseen(self.evaluator, node, scope)
 
     def _member_gone(self, item: ast.expr, names: Sequence[str], scope: Scope) -> bool:
-        if self.evaluator.item_absent(item, names, scope):
+        if self.evaluator.comparisons.item_absent(item, names, scope):
             return True
         # a record with a part that is gone is gone as a whole
         parts = item.elts if isinstance(item, ast.Tuple) else []
@@ -215,7 +215,7 @@ class Expressions:
     def _entry_gone(self, node: ast.Dict, index: int, scope: Scope, names: Sequence[str]) -> bool:
         """Does an entry leave: is nobody to ask for its key, or does its value not exist?"""
         key, value = node.keys[index], node.values[index]
-        if key is not None and self.evaluator.item_absent(key, names, scope):
+        if key is not None and self.evaluator.comparisons.item_absent(key, names, scope):
             return self._harmless(value, scope)
         if not isinstance(self.evaluator.value(value, scope), Gone):
             return False
@@ -447,7 +447,7 @@ class Expressions:
     def pattern_gone(self, pattern: ast.pattern, subject: ast.expr, scope: Scope) -> bool:
         """Does a pattern of `match` match nothing that occurs?"""
         if isinstance(pattern, ast.MatchValue):
-            return self.evaluator.member_absent(pattern.value, subject, scope)
+            return self.evaluator.comparisons.member_absent(pattern.value, subject, scope)
         if isinstance(pattern, ast.MatchOr):
             return all(self.pattern_gone(p, subject, scope) for p in pattern.patterns)
         if isinstance(pattern, ast.MatchClass):
@@ -467,7 +467,7 @@ class Expressions:
         if not isinstance(node.slice, ast.Tuple):
             return
         members = node.slice.elts
-        gone = [i for i, m in enumerate(members) if self.evaluator.item_absent(m, ("*",), scope)]
+        gone = [i for i, m in enumerate(members) if self.evaluator.comparisons.item_absent(m, ("*",), scope)]
         if len(members) - len(gone) == 1:
             self.ops.append(Replace(node.slice, next(m for i, m in enumerate(members) if i not in gone)))
         elif len(gone) < len(members):

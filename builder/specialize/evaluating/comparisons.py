@@ -104,6 +104,8 @@ class Comparisons:
         if identity and (this := self._class(left, scope)) and (that := self._class(right, scope)):
             return this == that
         one, two = self.evaluator.value(left, scope), self.evaluator.value(right, scope)
+        if self.of_gone_class([left, right], scope):
+            return None
         if isinstance(one, Gone) or isinstance(two, Gone):
             # no value is the one that is gone, but what a literal is compared with may be anything
             return None if isinstance(left, ast.Constant) or isinstance(right, ast.Constant) else False
@@ -121,6 +123,11 @@ class Comparisons:
             if any(self.only_absent(ast.Tuple([item]), variable, scope) for item in items):
                 return False
         return None
+
+    def of_gone_class(self, asked: Iterable[ast.expr], scope: Scope) -> bool:
+        """Whether something asked for is a member of a class that is gone: the value may have been one."""
+        owners = (node.value for node in asked if isinstance(node, ast.Attribute))
+        return any(isinstance(self.evaluator.qualified(owner, scope), Gone) for owner in owners)
 
     def _option_absent(self, variable: ast.expr, literal: ast.Constant) -> bool:
         return not says(variable, literal.value) and self._never(variable, literal)
@@ -149,7 +156,7 @@ class Comparisons:
             return False
         if isinstance(container, _LITERALS):
             if container.elts and all(self.member_absent(item, member, scope) for item in container.elts):
-                return False
+                return None if self.of_gone_class(container.elts, scope) else False
             known = self.evaluator.value(member, scope)
             if (
                 isinstance(known, KnownValue)

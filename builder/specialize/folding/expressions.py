@@ -160,7 +160,10 @@ class Expressions:
         left = node.left
         for op, right in zip([None, *node.ops], [node.left, *node.comparators], strict=True):
             contains = isinstance(op, _IN)
-            if not (identity and self._has_copies(right, scope)):
+            asked = getattr(right, "elts", ()) if contains else ()
+            if self.evaluator.comparisons.of_gone_class(asked, scope):
+                pass  # none of them leaves: the error names them
+            elif not (identity and self._has_copies(right, scope)):
                 names = names_of(left) if contains and not self._says_member(left, right) else ()
                 self.fold(right, scope, names=names)
             left = right

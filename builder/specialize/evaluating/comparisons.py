@@ -127,7 +127,15 @@ class Comparisons:
     def of_gone_class(self, asked: Iterable[ast.expr], scope: Scope) -> bool:
         """Whether something asked for is a member of a class that is gone: the value may have been one."""
         owners = (node.value for node in asked if isinstance(node, ast.Attribute))
-        return any(isinstance(self.evaluator.qualified(owner, scope), Gone) for owner in owners)
+        return any(self._is_gone_class(owner, scope) for owner in owners)
+
+    def _is_gone_class(self, node: ast.expr, scope: Scope) -> bool:
+        if not isinstance(self.evaluator.qualified(node, scope), Gone):
+            return False
+        holder = self.evaluator.qualified(node.value, scope) if isinstance(node, ast.Attribute) else None
+        return not isinstance(holder, str) or self.world.is_module(
+            holder
+        )  # else a member of a class that stays
 
     def _option_absent(self, variable: ast.expr, literal: ast.Constant) -> bool:
         return not says(variable, literal.value) and self._never(variable, literal)

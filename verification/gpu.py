@@ -105,7 +105,7 @@ def opened(packs: Path, folder: Path) -> tuple[Output, tuple[Subject, Subject]]:
 def unpack(packs: Path, folder: Path) -> tuple[Output, tuple[Subject, Subject]]:
     """The two trees of a folder of packs. Raises ValueError for a pack that is not the one that it was."""
     said = json.loads((packs / "subjects.json").read_text())
-    output = Output(**said["output"])
+    output = Output.of(said["output"])
     found = []
     for name, tree in zip(pack.NAMES, (output.upstream_tree, output.tree), strict=True):
         path = packs / f"{name}.tar"  # of pieces; a pack has it compressed

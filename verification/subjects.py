@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
 from verification import suite
@@ -45,6 +46,15 @@ class Output:
     wheel: str
     wheel_sha256: str
     batches: frozenset[str] = frozenset()  # those that are on
+
+    def told(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        return {**asdict(self), "batches": sorted(self.batches)}
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Output:
+        """What `told` gives. Raises TypeError for anything else."""
+        return cls(**{**said, "batches": frozenset(said.get("batches", ()))})
 
 
 def output(out: Path) -> Output:

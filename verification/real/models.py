@@ -11,19 +11,25 @@ _WIDER: dict[str, Any] = {
     "vocab_size": 1024, "n_group": 2, "topk_group": 1,
 }  # fmt: skip
 LAYERS, DENSE = 3, 1
+ADAPTER = "adapter"  # a folder of the first DeepSeek MoE, and the name that requests give it
 
 
 def write(architecture: str, quantization: str, folder: Path) -> Path:
     """Write a checkpoint, once. Its folder."""
     if (folder / "complete").exists():
         return folder
-    from verification.models import configuration, tokenizer, weights
+    from verification.models import adapter, configuration, tokenizer, weights
 
-    config = configuration.configuration(architecture, LAYERS, DENSE, False, quantization)
-    config.update(_WIDER)
+    adapted = architecture == "DeepseekForCausalLM"  # with dense layers alone, as adapters have it
+    config = configuration.configuration(
+        architecture, LAYERS, LAYERS if adapted else DENSE, False, quantization
+    )
+    config.update((key, value) for key, value in _WIDER.items() if key in config)
     configuration.write(config, folder)
     weights.write(config, folder)
     tokenizer.write(folder)
+    if adapted:
+        adapter.write(config, folder / ADAPTER)
     (folder / "complete").touch()
     return folder
 

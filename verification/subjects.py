@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -96,18 +97,30 @@ def upstream(tree: Tree, read: Callable[[Iterable[str]], Mapping[str, bytes]], c
     wanted = (*RUNS, *(file.path for file in suite.read()))
     part = hashlib.sha256("\0".join(wanted).encode()).hexdigest()[:8]
     folder = cache / "trees" / f"{tree.id}-{part}"
-    if not folder.is_dir():
+
+    def write(to: Path) -> None:
         chosen = {path: entry for path, entry in tree.items() if path.startswith(wanted)}
         regular = {path: entry for path, entry in chosen.items() if entry.mode in (FILE, EXECUTABLE)}
         contents = read({entry.blob for entry in regular.values()})
-        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
         for path, entry in regular.items():
-            file = partial / path
+            file = to / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(contents[entry.blob])
+
+    return Subject("upstream", once(folder, write), tree.id)
+
+
+def once(folder: Path, write: Callable[[Path], None]) -> Path:
+    """A folder that `write` fills, unless it is there; several processes may ask for it at a time."""
+    if not folder.is_dir():
+        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        write(partial)
         try:
             partial.rename(folder)
         except OSError:  # another process was first
             if not folder.is_dir():
                 raise
-    return Subject("upstream", folder, tree.id)
+            shutil.rmtree(partial)
+    return folder

@@ -207,3 +207,11 @@ class TestEdited:
         tree = tmp_path / "tree"
         self.run(tmp_path, VERIFICATION_LINES=f"{tree}{os.pathsep}{tmp_path / 'lines'}")
         assert edited.recorded(tmp_path / "lines") == {str(tree / "m.py"): {1, 2, 5}}
+
+
+def test_a_model_is_written_once_with_its_adapter(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    folder = models.write("DeepseekForCausalLM", "", tmp_path / "model")
+    assert (folder / "adapter/adapter_config.json").exists()
+    assert "q_lora_rank" not in json.loads((folder / "config.json").read_text())
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -13,6 +13,7 @@ import fnmatch
 import gzip
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -23,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from builder.upstream.cache import sha256_of
+from builder.upstream.cache import default_cache, sha256_of
 from verification import pack
 from verification.pieces import fatbin
 
@@ -70,14 +71,14 @@ def main() -> None:
     parser.add_argument("--card", default="sm90", help="the architecture that stays")
     parser.add_argument("--piece", default="48M", help="the most bytes of a piece; M stands for 10^6")
     parser.add_argument("--requirements", type=Path, help="instead of those of the pack's release")
-    parser.add_argument("--wheels", type=Path, help="where wheels are kept; by default beside the pieces")
+    parser.add_argument("--wheels", type=Path, help="where wheels are kept; by default in the cache")
     parser.add_argument("--level", type=int, default=12, help="how hard zstd tries")
     given = parser.parse_args()
     size = int(given.piece.removesuffix("M")) * (1_000_000 if given.piece.endswith("M") else 1)
     try:
         make(
             given.pack, given.to, int(given.card.removeprefix("sm")), size, given.requirements,
-            given.wheels or given.to.with_name(f"{given.to.name}-wheels"), given.level,
+            given.wheels or Path(os.environ.get("BUILDER_CACHE") or default_cache()) / "pieces", given.level,
         )  # fmt: skip
     except (OSError, KeyError, ValueError, subprocess.CalledProcessError) as error:
         sys.exit(f"error: {error}")

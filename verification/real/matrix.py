@@ -30,6 +30,7 @@ _HOST = {
 #: Later versions choose flashinfer's fused sum on Hopper by themselves. It maps memory of other processes,
 #: which not every container lets through: the engine waits there forever.
 _TWO = {"tp_size": 2, "enforce_disable_flashinfer_allreduce_fusion": True}
+_NCCL = {"disable_custom_all_reduce": True}
 _TRITON, _FLASHINFER = {"attention_backend": "triton"}, {"attention_backend": "flashinfer"}
 
 
@@ -88,6 +89,7 @@ CONFIGURATIONS = (
     ),
     Configuration("v3-two-gpus", arguments=_FLASHINFER | _TWO, gpus=2),
     Configuration("v3-two-gpus-no-overlap", arguments=_FLASHINFER | _NO_OVERLAP | _TWO, gpus=2),
+    Configuration("v3-two-gpus-nccl", arguments=_FLASHINFER | _TWO | _NCCL, gpus=2),
     Configuration("v3-fused-sum", arguments={**_FLASHINFER, "tp_size": 2}, gpus=2),
     Configuration("v3-two-gpus-fp8", quantization="fp8", arguments=_TRITON | _TWO, gpus=2),
     Configuration(

@@ -16,22 +16,23 @@ ADAPTER = "adapter"  # a folder of the first DeepSeek MoE, and the name that req
 
 def write(architecture: str, quantization: str, folder: Path) -> Path:
     """Write a checkpoint, once. Its folder."""
-    if (folder / "complete").exists():
-        return folder
+    from verification.subjects import once  # engines, which read prompts here, do without it
+
+    return once(folder, lambda to: _write(architecture, quantization, to))
+
+
+def _write(architecture: str, quantization: str, folder: Path) -> None:
     from verification.models import adapter, configuration, tokenizer, weights
 
     adapted = architecture == "DeepseekForCausalLM"  # with dense layers alone, as adapters have it
-    config = configuration.configuration(
-        architecture, LAYERS, LAYERS if adapted else DENSE, False, quantization
-    )
+    dense = LAYERS if adapted else DENSE
+    config = configuration.configuration(architecture, LAYERS, dense, False, quantization)
     config.update((key, value) for key, value in _WIDER.items() if key in config)
     configuration.write(config, folder)
     weights.write(config, folder)
     tokenizer.write(folder)
     if adapted:
         adapter.write(config, folder / ADAPTER)
-    (folder / "complete").touch()
-    return folder
 
 
 def prompts(count: int, long: int = 0) -> list[list[int]]:

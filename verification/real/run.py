@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import time
 import zipfile
@@ -26,6 +25,7 @@ from verification.real import compare, defaults, engines, gains, installed, mode
 from verification.real.matrix import CONFIGURATIONS, V3
 from verification.real.place import Place, absent
 from verification.results import FAILED, NOT_RUN, Case, Check
+from verification.subjects import once
 
 STAGES = ("engines", "server", "pair", "gains", "throughput", "sizes", "defaults", "installed", "mutants")
 _MUTATED = ("v3-triton", "v3-fp8-triton")
@@ -176,13 +176,8 @@ def _kernel(pack: Path, role: str, work: Path) -> Path | None:
     )
     if wheel is None:
         return None
-    folder = work / wheel.stem
-    if not folder.exists():
-        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
-        with zipfile.ZipFile(wheel) as packed:
-            packed.extractall(partial)
-        partial.rename(folder)
-    return folder.resolve()
+    with zipfile.ZipFile(wheel) as packed:
+        return once(work / wheel.stem, packed.extractall).resolve()
 
 
 def _packed(pack: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from verification.real import edited, engines, models, mutants, process
+from verification.real import edited, engines, models, mutants, process, run
 from verification.real.matrix import CONFIGURATIONS, Configuration
 from verification.real.place import Place
 from verification.results import FAILED, NOT_RUN, PASSED
@@ -134,6 +134,12 @@ class TestConfigurations:
         assert {"v3-default", "v32-default", "v3-triton"} <= hopper
         assert not {each for each in hopper if "hicache" in each or "lora" in each or "nextn" in each}
         assert not {"v3-flashinfer-default", "v32", "v32-sparse"} & hopper
+
+    def test_they_run_in_the_order_that_was_asked_for(self) -> None:
+        names = [each.name for each in run.chosen(CONFIGURATIONS, ["v32", "v2", "v3-t"])]
+        assert names[0].startswith("v32") and len(set(names)) == len(names)
+        assert names.index("v2-triton") < names.index("v3-triton")
+        assert run.chosen(CONFIGURATIONS, ()) == list(CONFIGURATIONS)
 
     def test_each_has_a_name_of_its_own(self) -> None:
         assert len({each.name for each in CONFIGURATIONS}) == len(CONFIGURATIONS)

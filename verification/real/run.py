@@ -22,7 +22,7 @@ from typing import Any
 from verification import gpu
 from verification.evidence import statement
 from verification.real import compare, defaults, engines, gains, installed, models, mutants, pair, server
-from verification.real.matrix import CONFIGURATIONS, V3
+from verification.real.matrix import CONFIGURATIONS, V3, Configuration
 from verification.real.place import Place, absent
 from verification.results import FAILED, NOT_RUN, Case, Check
 from verification.subjects import once
@@ -45,7 +45,8 @@ def main() -> None:
         "--only",
         nargs="*",
         default=(),
-        help="configurations, and pairs, whose name starts so; with just this name for `defaults`, `mutants`",
+        help="configurations in this order, and pairs, whose name starts so; of `defaults` and `mutants` "
+        "those with just this name",
     )
     parser.add_argument("--gpus", type=int, help="how many GPUs to use; by default those that there are")
     parser.add_argument("--jobs", type=int, default=6, help="engines at a time, and half as many pairs")
@@ -79,11 +80,8 @@ def main() -> None:
         )
         for subject in subjects
     ]  # fmt: skip
-    wanted = [
-        each for each in CONFIGURATIONS
-        if each.gpus <= gpus and each.fits(output.batches)
-        and (not given.only or each.name.startswith(tuple(given.only)))
-    ]  # fmt: skip
+    fitting = [each for each in CONFIGURATIONS if each.gpus <= gpus and each.fits(output.batches)]
+    wanted = chosen(fitting, given.only)
     harness = {
         **gpu.harness("verification.real.run", given.pack),
         "absent": " ".join((*absent(), *(f"{p.role}: {name}" for p in places for name in p.left_out))),
@@ -146,6 +144,12 @@ def main() -> None:
             print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:700]}", flush=True)
         keep(checks)
     gpu.end(checks)
+
+
+def chosen(configurations: Sequence[Configuration], only: Sequence[str]) -> list[Configuration]:
+    """Those whose name starts so, in the order of what was asked for; all where nothing was."""
+    found = [each for begin in only for each in configurations if each.name.startswith(begin)]
+    return list({each.name: each for each in found}.values()) if only else list(configurations)
 
 
 def unfit(gpus: int, packs: Mapping[str, str]) -> dict[str, str]:

@@ -179,6 +179,14 @@ class TestMutants:
         assert not check.cases and "c: TypeError" in check.lines[0]
         assert sorted(machine.asked) == ["ours-recorded", "upstream", "upstream-again"]
 
+    def test_what_no_time_is_left_for_is_said(self, tmp_path: Path) -> None:
+        (tmp_path / _FILE).parent.mkdir(parents=True)
+        (tmp_path / _FILE).write_text(_SOURCE)
+        chosen = mutants.draw(tmp_path, {"c": {_FILE: {2, 6}}}, 2, 1)
+        check = mutants._told(chosen, {"c": {chosen[0].name: {"killed by": "c", "how": {"differs": []}}}})
+        assert [case.verdict for case in check.cases] == [PASSED, NOT_RUN]
+        assert check.cases[1].lines == (engines.LATE,)
+
     def test_another_python_is_said(
         self, tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -22,7 +22,7 @@ from verification.real.place import Place
 from verification.results import NOT_RUN, Case, Check
 
 PROMPTS = 64
-_LATE = "there was no time left"
+LATE = "there was no time left"
 
 Answer = Mapping[str, Any]
 
@@ -64,7 +64,7 @@ class Asker:
         """What one engine says; `more` are variables. What is `begun` is gone on with first."""
         with self._slots.one(begun):
             if time.monotonic() > self._deadline:
-                return {"error": [_LATE], "late": True}
+                return {"error": [LATE], "late": True}
             question = _question(place, one, str(self.model(one)))
             # data parallelism counts its ports from it
             question["arguments"]["port"] = server.free_port()
@@ -142,5 +142,5 @@ def _compared(asker: Asker, places: Sequence[Place], one: Configuration, at_once
         second = three.submit(asker.upstream, upstream, one, True)
     theirs, emitted = (first.result(), second.result()), mine.result()
     if any(answer.get("late") for answer in (*theirs, emitted)):
-        return Case(one.name, NOT_RUN, (_LATE,))
+        return Case(one.name, NOT_RUN, (LATE,))
     return compare.engines(one.name, theirs, (emitted,), PROMPTS + one.long, one.other_kernels)

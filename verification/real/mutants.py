@@ -14,7 +14,7 @@ from verification import mutants
 from verification.checks import mutants as judging
 from verification.mutants import Mutant
 from verification.real import compare, edited
-from verification.real.engines import PROMPTS, Answer, Asker
+from verification.real.engines import LATE, PROMPTS, Answer, Asker
 from verification.real.matrix import Configuration
 from verification.real.place import Place
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
@@ -60,7 +60,7 @@ def check(
             said = judged(against(each, answer), answer, each.name)
             answers[each.name][one.name] = said
             print(one.name, said, flush=True)
-            keep(judging.judged(chosen, answers, judging.survivors()))
+            keep(_told(chosen, answers))
             if "killed by" in said:
                 return
 
@@ -68,8 +68,16 @@ def check(
         controls = beside.map(itself, [each for each in configurations if each.name in lines])
         list(pool.map(tried, range(len(chosen)), chosen))
         wrong += [_control(each) for each in controls if each.verdict != PASSED]
-    found = judging.judged(chosen, answers, judging.survivors())
+    found = _told(chosen, answers)
     return Check(found.name, found.cases, (*found.lines, *wrong))
+
+
+def _told(chosen: Sequence[Mutant], answers: Mapping[str, Mapping[str, Any]]) -> Check:
+    """What is known of the mutants so far."""
+    tried = [one for one in chosen if any(one.name in each for each in answers.values())]
+    found = judging.judged(tried, answers, judging.survivors())
+    left = [one.name.removeprefix(_PACKAGE) for one in chosen if one not in tried]
+    return Check(found.name, (*found.cases, *(Case(name, NOT_RUN, (LATE,)) for name in left)), found.lines)
 
 
 def _control(case: Case) -> str:
@@ -92,7 +100,8 @@ def _known(
     wrong = []
     for name, futures in theirs.items():
         said, (answer, found) = [each.result() for each in futures], mine[name].result()
-        broken = next((each for each in (*said, answer) if "error" in each), None)
+        # how far an engine came whose lines are recorded does not matter
+        broken = next((each for each in (*said, *(() if found else (answer,))) if "error" in each), None)
         if broken:
             wrong.append(f"{name}: {_last(broken['error'])}")
         else:

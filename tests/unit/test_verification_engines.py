@@ -130,9 +130,9 @@ class TestConfigurations:
         usual = names("fa3-fa4", "flashmla")
         assert {"v3-flashinfer-default", "v32", "v3-hicache", "v1-lora", "v3-nextn-triton"} <= usual
         assert not {"v3-default", "v32-default"} & usual
-        hopper = names("lora", "hicache-storage", "speculative-decoding")
+        hopper = names("lora", "speculative-decoding")
         assert {"v3-default", "v32-default", "v3-triton"} <= hopper
-        assert not {each for each in hopper if "hicache" in each or "lora" in each or "nextn" in each}
+        assert not {each for each in hopper if "lora" in each or "nextn" in each}
         assert not {"v3-flashinfer-default", "v32", "v32-sparse"} & hopper
 
     def test_they_run_in_the_order_that_was_asked_for(self) -> None:

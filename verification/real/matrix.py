@@ -16,8 +16,7 @@ _TILELANG = {"nsa_prefill_backend": "tilelang", "nsa_decode_backend": "tilelang"
 SPARSE = {f"SGLANG_{name}_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD": "0" for name in ("NSA", "DSA")}
 #: Without them ours has what upstream chooses by default on Hopper: FlashAttention 3, and FlashMLA for V3.2.
 _REPLACED, _REPLACED_SPARSE = frozenset({"fa3-fa4"}), frozenset({"fa3-fa4", "flashmla"})
-_STORED, _DRAFTED = frozenset({"hicache-storage"}), frozenset({"speculative-decoding"})
-_ADAPTED = frozenset({"lora"})
+_DRAFTED, _ADAPTED = frozenset({"speculative-decoding"}), frozenset({"lora"})
 _DENSE = "upstream computes short prefills densely with FlashAttention 3, ours sparsely"
 _LORA = {"max_loras_per_batch": 2, "lora_backend": "triton", "trust_remote_code": True}
 _NO_OVERLAP = {"disable_overlap_schedule": True}
@@ -70,7 +69,7 @@ CONFIGURATIONS = (
     Configuration("v3-fp8-flashinfer-no-overlap", quantization="fp8", arguments=_FLASHINFER | _NO_OVERLAP),
     Configuration("v3-fp8-triton", quantization="fp8", arguments=_TRITON),
     Configuration("v3-no-radix", arguments={**_TRITON, "disable_radix_cache": True}),
-    Configuration("v3-hicache", arguments={**_TRITON, **_HOST}, structured=False, again=True, loses=_STORED),
+    Configuration("v3-hicache", arguments={**_TRITON, **_HOST}, structured=False, again=True),
     Configuration("v2-flashinfer", V2, arguments=_FLASHINFER),
     Configuration("v2-flashinfer-no-overlap", V2, arguments=_FLASHINFER | _NO_OVERLAP),
     Configuration("v2-triton", V2, arguments=_TRITON),

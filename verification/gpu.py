@@ -8,13 +8,13 @@ only what it repeats bit for bit can show a difference.
 from __future__ import annotations
 
 import argparse
+import functools
 import gzip
 import hashlib
 import importlib.util
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -28,7 +28,7 @@ from verification import matrix, pack, probe_runner, run
 from verification.checks import forward, parts
 from verification.evidence import NAME, statement
 from verification.results import FAILED, NOT_RUN, Case, Check, idle
-from verification.subjects import Output, Subject
+from verification.subjects import Output, Subject, once
 
 #: What CUDA's libraries and compilers read.
 PASSED = frozenset(
@@ -105,7 +105,7 @@ def opened(packs: Path, folder: Path) -> tuple[Output, tuple[Subject, Subject]]:
 def unpack(packs: Path, folder: Path) -> tuple[Output, tuple[Subject, Subject]]:
     """The two trees of a folder of packs. Raises ValueError for a pack that is not the one that it was."""
     said = json.loads((packs / "subjects.json").read_text())
-    output = Output(**said["output"])
+    output = Output.of(said["output"])
     found = []
     for name, tree in zip(pack.NAMES, (output.upstream_tree, output.tree), strict=True):
         path = packs / f"{name}.tar"  # of pieces; a pack has it compressed
@@ -114,10 +114,9 @@ def unpack(packs: Path, folder: Path) -> tuple[Output, tuple[Subject, Subject]]:
         )
         if hashlib.sha256(data).hexdigest() != said["packs"][name]:
             raise ValueError(f"{name}.tar of {packs} is another file than subjects.json says")
-        shutil.rmtree(folder / name, ignore_errors=True)
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-            tar.extractall(folder / name, filter="data")
-        found.append(Subject(name, (folder / name).resolve(), tree))
+            opened = once(folder / name, functools.partial(tar.extractall, filter="data"))
+        found.append(Subject(name, opened.resolve(), tree))
     return output, (found[0], found[1])
 
 

@@ -19,7 +19,6 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +76,7 @@ def make(
     cache = Path(os.environ.get("BUILDER_CACHE") or default_cache())
     wheels = kernels(kernel, origin(out), cache) if kernel else ()
     said: dict[str, Any] = {
-        "output": asdict(output), "harness": harness(), "packs": {}, "sizes": kernel_sizes(wheels),
+        "output": output.told(), "harness": harness(), "packs": {}, "sizes": kernel_sizes(wheels),
     }  # fmt: skip
     if tree is None:
         found, manifest = _found(upstream or output.upstream, output, cache)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
 from verification import suite
@@ -45,6 +47,15 @@ class Output:
     wheel: str
     wheel_sha256: str
     batches: frozenset[str] = frozenset()  # those that are on
+
+    def told(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        return {**asdict(self), "batches": sorted(self.batches)}
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Output:
+        """What `told` gives. Raises TypeError for anything else."""
+        return cls(**{**said, "batches": frozenset(said.get("batches", ()))})
 
 
 def output(out: Path) -> Output:
@@ -86,18 +97,30 @@ def upstream(tree: Tree, read: Callable[[Iterable[str]], Mapping[str, bytes]], c
     wanted = (*RUNS, *(file.path for file in suite.read()))
     part = hashlib.sha256("\0".join(wanted).encode()).hexdigest()[:8]
     folder = cache / "trees" / f"{tree.id}-{part}"
-    if not folder.is_dir():
+
+    def write(to: Path) -> None:
         chosen = {path: entry for path, entry in tree.items() if path.startswith(wanted)}
         regular = {path: entry for path, entry in chosen.items() if entry.mode in (FILE, EXECUTABLE)}
         contents = read({entry.blob for entry in regular.values()})
-        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
         for path, entry in regular.items():
-            file = partial / path
+            file = to / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(contents[entry.blob])
+
+    return Subject("upstream", once(folder, write), tree.id)
+
+
+def once(folder: Path, write: Callable[[Path], None]) -> Path:
+    """A folder that `write` fills, unless it is there; several processes may ask for it at a time."""
+    if not folder.is_dir():
+        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        write(partial)
         try:
             partial.rename(folder)
         except OSError:  # another process was first
             if not folder.is_dir():
                 raise
-    return Subject("upstream", folder, tree.id)
+            shutil.rmtree(partial)
+    return folder

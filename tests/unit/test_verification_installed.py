@@ -70,7 +70,7 @@ def test_a_pack_without_wheels_is_said(pack: Path, tmp_path: Path) -> None:
 def test_a_server_that_does_not_start_fails_unless_upstream_declines(
     pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str, declines: bool, verdict: str
 ) -> None:
-    def replies(places: Sequence[object], work: Path, logs: str) -> list[object]:
+    def replies(places: Sequence[object], work: Path, logs: str, at_once: bool) -> list[object]:
         raise server.NoServer(f"the server of {role} does not answer", declines)
 
     monkeypatch.setattr(run, "_replies", replies)

@@ -133,3 +133,18 @@ def test_a_pack_holds_what_runs_and_is_the_same_bytes_each_time(tmp_path: Path) 
     assert data == pack.pack(tmp_path)
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         assert tar.getnames() == ["python/a.py"]
+
+
+def test_a_pack_opens_to_both_trees_and_what_the_output_says(tmp_path: Path) -> None:
+    for name in ("out/tree", "upstream"):
+        (tmp_path / name / "python").mkdir(parents=True)
+        (tmp_path / name / "python/a.py").write_text(name)
+    build = {
+        "upstream": {"origin": "git", "commit": "c1", "tree": "t1"}, "output": {"tree": "t2"},
+        "batches": [{"id": "lora"}, {"id": "base"}],
+    }  # fmt: skip
+    (tmp_path / "out/build.json").write_text(json.dumps(build))
+    pack.make(tmp_path / "out", tmp_path / "pack", "", tmp_path / "upstream", None, ())
+    output, (theirs, mine) = gpu.unpack(tmp_path / "pack", tmp_path / "trees")
+    assert (output.tree, output.batches) == ("t2", frozenset({"base", "lora"}))
+    assert [(each.folder / "python/a.py").read_text() for each in (theirs, mine)] == ["upstream", "out/tree"]

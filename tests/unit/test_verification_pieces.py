@@ -116,33 +116,56 @@ class TestPieces:
 
     @staticmethod
     def made(folder: Path) -> Path:
-        for name in ("pack", "harness", "site"):
-            (folder / "work" / name).mkdir(parents=True)
-            (folder / "work" / name / "file").write_bytes(name.encode() * 10)
-        (folder / "work/site/data").write_bytes(bytes(range(256)) * 9)
-        pieces = make.cut(folder / "work", folder / "pieces", 200, 1, 50)
-        (folder / "pieces/p1/index.json").write_text(json.dumps({"pieces": pieces}))
-        return folder / "pieces"
+        work, pieces = folder / "work", folder / "pieces"
+        for name in ("packs/a/file", "packs/b/file", "harness/file", "site/file"):
+            (work / name).parent.mkdir(parents=True)
+            (work / name).write_bytes(name.partition("/")[0].encode() * 10)
+        (work / "site/data").write_bytes(bytes(range(256)) * 9)
+        make._share(work / "packs")
+        make.cut(work, ("packs", "harness"), pieces / "packs", 200, 1, 50)
+        make.cut(work, ("site",), folder / "packages", 200, 1)
+        streams = {
+            "packs": {"folders": ["packs", "harness"], "pieces": make._placed(pieces / "packs", pieces)},
+            "packages": {"folders": ["site"], "pieces": make._placed(folder / "packages", pieces)},
+        }
+        index = {"packs": ["a", "b"], "streams": streams}
+        (pieces / "p1/index.json").write_text(json.dumps(index))
+        return pieces
 
     def test_none_is_larger_than_asked_and_they_open_to_the_same_files(self, tmp_path: Path) -> None:
         pieces = self.made(tmp_path)
-        sizes = [path.stat().st_size for path in sorted(pieces.glob("p*/piece.*"))]
-        assert len(sizes) > 1 and max(sizes) <= 200 and sizes[0] <= 150
+        sizes = [path.stat().st_size for path in sorted(pieces.glob("p*/pack*.0*"))]
+        assert len(sizes) > 2 and max(sizes) <= 200
+        assert (pieces / "p1/packs.001").stat().st_size <= 150
         to = tmp_path / "opened"
         for _ in range(2):
-            opening.unpacked(opening.files([pieces]), to)
+            assert opening.unpacked(opening.files([pieces]), to) == ["a", "b"]
             assert (to / "site/data").read_bytes() == (tmp_path / "work/site/data").read_bytes()
             assert (to / "harness/file").read_bytes() == b"harness" * 10
-            (pieces / "p2/piece.002").unlink(missing_ok=True)  # what is opened is not opened again
+            assert (to / "packs/b/file").samefile(to / "packs/a/file")  # it went once
+            next(pieces.rglob("packs.002")).unlink(missing_ok=True)  # what is opened is not opened again
+
+    def test_other_packs_are_opened_beside_the_same_packages(self, tmp_path: Path) -> None:
+        pieces, to = self.made(tmp_path), tmp_path / "opened"
+        opening.unpacked(opening.files([pieces]), to)
+        (to / "site/compiled").touch()
+        (tmp_path / "work/harness/file").write_bytes(b"later")
+        make.cut(tmp_path / "work", ("packs", "harness"), tmp_path / "packs", 10_000, 1)
+        index = json.loads((pieces / "p1/index.json").read_text())
+        again = tmp_path / "again"
+        index["streams"]["packs"]["pieces"] = make._placed(tmp_path / "packs", again)
+        (again / "p1/index.json").write_text(json.dumps(index))
+        opening.unpacked(opening.files([again]), to)
+        assert (to / "harness/file").read_bytes() == b"later" and (to / "site/compiled").exists()
 
     def test_a_piece_that_is_missing_or_was_changed_is_named(self, tmp_path: Path) -> None:
         pieces = self.made(tmp_path)
-        piece = pieces / "p2/piece.002"
+        piece = next(pieces.rglob("packages.002"))
         piece.write_bytes(b"0" + piece.read_bytes()[1:])
-        with pytest.raises(ValueError, match=r"piece\.002 is another file"):
+        with pytest.raises(ValueError, match=r"packages\.002 is another file"):
             opening.unpacked(opening.files([pieces]), tmp_path / "opened")
         piece.unlink()
-        with pytest.raises(FileNotFoundError, match=r"piece\.002"):
+        with pytest.raises(FileNotFoundError, match=r"packages\.002"):
             opening.unpacked(opening.files([pieces]), tmp_path / "opened")
 
     def test_the_machine_s_libraries_are_linked_beside_those_that_came(

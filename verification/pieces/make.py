@@ -1,8 +1,9 @@
 """Makes pieces: `python -m verification.pieces.make --pack DIR --to DIR --card sm90 --piece 48M`.
 
-A pack (verification.pack, with kernels), this harness and the packages of requirements-VERSION.txt go into
-one compressed stream, cut into folders p1, p2 and so on of a given size. open.py, which lies in p1 too, makes
-a folder of them in which `verification.real.run` runs. The programs strip and zstd are needed.
+Packs (verification.pack, with kernels) and this harness go into one compressed stream, and the packages of
+requirements-VERSION.txt into another, which is kept: it is the same for every pack of a release. Both are cut
+into folders p1, p2 and so on of a given size. open.py, which lies in p1 too, makes a folder of them in which
+`verification.real.run` runs. The programs strip and zstd are needed.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ import fnmatch
 import gzip
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from builder.upstream.cache import sha256_of
+from builder.upstream.cache import default_cache, sha256_of
 from verification import pack
 from verification.pieces import fatbin
 
@@ -62,64 +64,112 @@ _ATTENTION = re.compile(rb"Li512ENS_10bfloat16_tEf|Li192EEEEEELi128ENS_10bfloat1
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--pack", type=Path, required=True, help="a folder of verification.pack, with kernels"
-    )
+        "--pack", type=Path, required=True, action="append",
+        help="a folder of verification.pack, with kernels; of several outputs of one upstream, one each",
+    )  # fmt: skip
     parser.add_argument("--to", type=Path, required=True, help="where the pieces go")
     parser.add_argument("--card", default="sm90", help="the architecture that stays")
     parser.add_argument("--piece", default="48M", help="the most bytes of a piece; M stands for 10^6")
     parser.add_argument("--requirements", type=Path, help="instead of those of the pack's release")
-    parser.add_argument("--wheels", type=Path, help="where wheels are kept; by default beside the pieces")
+    parser.add_argument("--wheels", type=Path, help="where wheels are kept; by default in the cache")
     parser.add_argument("--level", type=int, default=12, help="how hard zstd tries")
     given = parser.parse_args()
     size = int(given.piece.removesuffix("M")) * (1_000_000 if given.piece.endswith("M") else 1)
     try:
         make(
             given.pack, given.to, int(given.card.removeprefix("sm")), size, given.requirements,
-            given.wheels or given.to.with_name(f"{given.to.name}-wheels"), given.level,
+            given.wheels or Path(os.environ.get("BUILDER_CACHE") or default_cache()) / "pieces", given.level,
         )  # fmt: skip
     except (OSError, KeyError, ValueError, subprocess.CalledProcessError) as error:
         sys.exit(f"error: {error}")
 
 
 def make(
-    packs: Path, to: Path, card: int, size: int, requirements: Path | None, kept: Path, level: int
+    packs: Sequence[Path], to: Path, card: int, size: int, requirements: Path | None, kept: Path, level: int
 ) -> None:
     """Write the pieces. Raises OSError, KeyError, ValueError or CalledProcessError."""
     for program in ("strip", "zstd"):
         if shutil.which(program) is None:
             raise FileNotFoundError(f"the program {program} is needed")
-    said = json.loads((packs / "subjects.json").read_text())
-    pins = requirements or requirements_of(said)
+    names = [folder.resolve().name for folder in packs]
+    if len(set(names)) < len(names):
+        raise ValueError(f"packs need names of their own: {', '.join(names)}")
+    pins = requirements or requirements_of(json.loads((packs[0] / "subjects.json").read_text()))
     wheels = download(pins, kept)
+    packages, told = _packages(pins, wheels, card, size, level, kept)
+    files = {"requirements.txt": sha256_of(pins), **{wheel.name: sha256_of(wheel) for wheel in wheels}}
     work = to.with_name(f"{to.name}-work")
     shutil.rmtree(work, ignore_errors=True)
-    site = work / "site"
-    for wheel in wheels:
-        if not wheel.name.startswith("sglang_kernel-"):  # both kernel packages come from the pack
-            unzip(wheel, site)
-    _link(site / "z3/lib")
-    told = shrink(site, card)
-    (work / "pack").mkdir()
-    for role in pack.NAMES:
-        tree = gzip.decompress((packs / f"{role}.tar.gz").read_bytes())
-        (work / "pack" / f"{role}.tar").write_bytes(tree)
-        if (packs / f"wheel-{role}.whl").exists():
-            store(packs / f"wheel-{role}.whl", work / "pack" / f"wheel-{role}.whl")
-        told |= _kernel(packs / f"kernel-{role}.whl", work, card)
-    files = {"requirements.txt": sha256_of(pins), **{wheel.name: sha256_of(wheel) for wheel in wheels}}
-    said |= {"packages": files, "card": f"sm{card}"}
-    # our kernel wheel was made for one card, and the published one was not
-    said["sizes"] = {name: each for name, each in said.get("sizes", {}).items() if "kernel" not in name}
-    (work / "pack" / "subjects.json").write_text(json.dumps(said, indent=1) + "\n")
+    for folder, name in zip(packs, names, strict=True):
+        told |= _pack(folder, work / "packs" / name, card, files)
+    _share(work / "packs")
     harness(work / "harness")
     reader = next(wheel for wheel in wheels if wheel.name.startswith("zstandard-"))
     beside = (_HERE / "open.py", reader)
-    pieces = cut(work, to, size, level, sum(path.stat().st_size for path in beside) + 100_000)
+    shutil.rmtree(to, ignore_errors=True)
+    to.mkdir(parents=True)
+    first = sum(path.stat().st_size for path in beside) + 100_000
+    cut(work, ("packs", "harness"), to / "packs", size, level, first)
+    streams = {
+        "packs": {"folders": ["packs", "harness"], "pieces": _placed(to / "packs", to)},
+        "packages": {"folders": ["site"], "pieces": _placed(packages, to)},
+    }
+    shutil.rmtree(to / "packs")
     for path in beside:
         shutil.copyfile(path, to / "p1" / path.name)
-    (to / "p1/index.json").write_text(json.dumps({"pieces": pieces, "pruned": told}, indent=1) + "\n")
+    index = {"packs": names, "streams": streams, "pruned": told}
+    (to / "p1/index.json").write_text(json.dumps(index, indent=1) + "\n")
     shutil.rmtree(work)
-    print(f"{len(pieces)} pieces, {sum(each['size'] for each in pieces):,} bytes: {to}")
+    sizes = [each["size"] for stream in streams.values() for each in stream["pieces"]]
+    print(f"{len(sizes)} pieces, {sum(sizes):,} bytes: {to}")
+
+
+def _packages(
+    pins: Path, wheels: Sequence[Path], card: int, size: int, level: int, kept: Path
+) -> tuple[Path, dict[str, list[int]]]:
+    """A folder with the pieces of the packages, and what was pruned of them; made once."""
+    decided = (card, size, level, _UNUSED, _PRUNED, _STRIPPED, pins.read_text())
+    made = hashlib.sha256(repr(decided).encode() + (_HERE / "fatbin.py").read_bytes())
+    folder = kept / made.hexdigest()[:16] / "packages"
+    if not (folder / "pruned.json").exists():
+        work = kept / "work"
+        shutil.rmtree(work, ignore_errors=True)
+        site = work / "site"
+        for wheel in wheels:
+            if not wheel.name.startswith("sglang_kernel-"):  # both kernel packages come from the packs
+                unzip(wheel, site)
+        _link(site / "z3/lib")
+        told = shrink(site, card)
+        cut(work, ("site",), folder, size, level)
+        (folder / "pruned.json").write_text(json.dumps(told))
+        shutil.rmtree(work)
+    return folder, json.loads((folder / "pruned.json").read_text())
+
+
+def _pack(packs: Path, to: Path, card: int, files: Mapping[str, str]) -> dict[str, list[int]]:
+    """A pack without compression, its kernels for one card; what was pruned of these."""
+    to.mkdir(parents=True)
+    told: dict[str, list[int]] = {}
+    for role in pack.NAMES:
+        (to / f"{role}.tar").write_bytes(gzip.decompress((packs / f"{role}.tar.gz").read_bytes()))
+        if (packs / f"wheel-{role}.whl").exists():
+            store(packs / f"wheel-{role}.whl", to / f"wheel-{role}.whl")
+        told |= _kernel(packs / f"kernel-{role}.whl", to, card)
+    said = json.loads((packs / "subjects.json").read_text()) | {"packages": dict(files), "card": f"sm{card}"}
+    # our kernel wheel was made for one card, and the published one was not
+    said["sizes"] = {name: each for name, each in said.get("sizes", {}).items() if "kernel" not in name}
+    (to / "subjects.json").write_text(json.dumps(said, indent=1) + "\n")
+    return told
+
+
+def _share(folder: Path) -> None:
+    """Files that are the same in several packs are one file, which a stream has once."""
+    seen: dict[str, Path] = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        first = seen.setdefault(sha256_of(path), path)
+        if first != path:
+            path.unlink()
+            path.hardlink_to(first)
 
 
 def requirements_of(said: dict[str, Any]) -> Path:
@@ -137,13 +187,16 @@ def download(pins: Path, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     platforms = [f"--platform=manylinux_2_{number}_x86_64" for number in _GLIBC]
     platforms += [f"--platform=manylinux{name}_x86_64" for name in ("1", "2010", "2014")]
+    wanted = set(re.findall(r"--hash=sha256:([0-9a-f]{64})", pins.read_text()))
+    found = [path for path in sorted(folder.glob("*.whl")) if sha256_of(path) in wanted]
+    if len(found) == len(wanted):
+        return found
     command = [
         sys.executable, "-m", "pip", "download", "--quiet", "--require-hashes", "--no-deps",
         "--only-binary=:all:", f"--python-version={_PYTHON}", "--implementation=cp", *platforms,
         f"--dest={folder}", f"--find-links={folder}", f"--requirement={pins}",
     ]  # fmt: skip
     subprocess.run(command, check=True)
-    wanted = set(re.findall(r"--hash=sha256:([0-9a-f]{64})", pins.read_text()))
     found = [path for path in sorted(folder.glob("*.whl")) if sha256_of(path) in wanted]
     if len(found) != len(wanted):
         raise ValueError(f"{folder} has {len(found)} of the {len(wanted)} wheels of {pins}")
@@ -203,15 +256,15 @@ def _attention(names: bytes, packed: bool) -> bool:
     return b"FlashAttnFwdSm90" not in names or _ATTENTION.search(names) is not None
 
 
-def _kernel(wheel: Path, work: Path, card: int) -> dict[str, list[int]]:
-    """Write a kernel wheel for one card into the pack."""
-    folder = work / wheel.stem
+def _kernel(wheel: Path, to: Path, card: int) -> dict[str, list[int]]:
+    """Write a kernel wheel for one card into a pack."""
+    folder = to / wheel.stem
     unzip(wheel, folder)
     for other in sorted(folder.glob("sgl_kernel/sm*")):
         if other.name != f"sm{card}":
             shutil.rmtree(other)
-    told = {f"{wheel.stem}: {name}": sizes for name, sizes in shrink(folder, card).items()}
-    _zip(folder, work / "pack" / wheel.name)
+    told = {f"{to.name}/{wheel.stem}: {name}": sizes for name, sizes in shrink(folder, card).items()}
+    _zip(folder, to / wheel.name)
     shutil.rmtree(folder)
     return told
 
@@ -237,28 +290,42 @@ def harness(to: Path) -> None:
         shutil.copytree(_ROOT / name, to / name, ignore=left)
 
 
-def cut(folder: Path, to: Path, size: int, level: int, first: int) -> list[dict[str, Any]]:
-    """The files of a folder as one stream, in pieces of at most `size` bytes, of which p1 lacks `first`."""
+def cut(folder: Path, names: Sequence[str], to: Path, size: int, level: int, first: int = 0) -> None:
+    """These folders of a folder as one stream: files of at most `size` bytes, the first one `first` less."""
     shutil.rmtree(to, ignore_errors=True)
+    to.mkdir(parents=True)
     stream = folder / "stream"
     command = ["zstd", "--quiet", f"-{level}", "--long=28", "-T0", "-o", str(stream)]
+    paths = [path for name in names for path in (folder / name).rglob("*") if not path.is_dir()]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as packer:
         assert packer.stdin is not None
         with tarfile.open(fileobj=packer.stdin, mode="w|", bufsize=1 << 20) as tar:
-            for name in ("pack", "harness", "site"):
-                tar.add(folder / name, name, filter=_plain)
+            for path in sorted(paths, key=lambda path: _order(path.relative_to(folder))):
+                tar.add(path, path.relative_to(folder).as_posix(), filter=_plain)
         packer.stdin.close()
     if packer.returncode:
         raise OSError(f"zstd ended with {packer.returncode}")
-    pieces: list[dict[str, Any]] = []
     with stream.open("rb") as source:
-        while data := source.read(size if pieces else size - first):
-            path = to / f"p{len(pieces) + 1}" / f"piece.{len(pieces) + 1:03}"
-            path.parent.mkdir(parents=True)
-            path.write_bytes(data)
-            digest = hashlib.sha256(data).hexdigest()
-            pieces.append({"name": path.name, "size": len(data), "sha256": digest})
-    return pieces
+        number = 1
+        while data := source.read(size if number > 1 else size - first):
+            (to / f"{to.name}.{number:03}").write_bytes(data)
+            number += 1
+
+
+def _order(path: Path) -> tuple[str, ...]:
+    """Files of one name in several packs follow each other: what is alike is near."""
+    return (path.parts[2:] + path.parts) if path.parts[0] == "packs" else path.parts
+
+
+def _placed(pieces: Path, to: Path) -> list[dict[str, Any]]:
+    """Copy pieces, each into the next folder p1, p2 and so on; their names, sizes and digests."""
+    found = []
+    for path in sorted(pieces.glob("*.[0-9][0-9][0-9]")):
+        folder = to / f"p{len(list(to.glob('p[0-9]*'))) + 1}"
+        folder.mkdir(parents=True)
+        shutil.copyfile(path, folder / path.name)
+        found.append({"name": path.name, "size": path.stat().st_size, "sha256": sha256_of(path)})
+    return found
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:

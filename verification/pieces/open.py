@@ -37,7 +37,7 @@ def main() -> None:
     given, rest = parser.parse_args(words[:end]), words[end + 1 :]
     to = given.to.resolve()
     try:
-        unpacked(files(given.pieces), to)
+        packs = unpacked(files(given.pieces), to)
         variables = environment(to)
     except (OSError, ValueError, tarfile.TarError, zipfile.BadZipFile) as error:
         sys.exit(f"error: {error}")
@@ -45,7 +45,8 @@ def main() -> None:
     (to / "environment.sh").write_text("\n".join([*lines, f"cd {shlex.quote(str(to / 'harness'))}", ""]))
     print(f"opened in {to}; `. {to}/environment.sh` sets what it needs", flush=True)
     if rest:
-        command = [sys.executable, "-m", "verification.real.run", "--pack", str(to / "pack"), *absolute(rest)]
+        command = [sys.executable, "-m", "verification.real.run", "--pack", str(to / "packs" / packs[0])]
+        command += absolute(rest)
         os.chdir(to / "harness")
         os.execve(sys.executable, command, {**os.environ, **variables})
 
@@ -64,29 +65,40 @@ def absolute(words: Sequence[str]) -> list[str]:
     ]
 
 
-def unpacked(found: Mapping[str, Path], to: Path) -> None:
-    """Unpack pieces into a folder, once. Raises OSError, or ValueError for a piece that was changed."""
+def unpacked(found: Mapping[str, Path], to: Path) -> list[str]:
+    """Unpack each stream of pieces into a folder, once; the names of the packs.
+
+    Of a stream that is unpacked there no piece is needed. Raises OSError, or ValueError for a piece that was
+    changed.
+    """
     if "index.json" not in found:
         raise FileNotFoundError("the piece p1, which has index.json, is not there")
-    text = found["index.json"].read_text()
-    done = to / "opened.json"
-    if done.exists() and done.read_text() == text:
-        return
-    pieces = json.loads(text)["pieces"]
-    missing = [each["name"] for each in pieces if each["name"] not in found]
+    index = json.loads(found["index.json"].read_text())
+    for name, stream in index["streams"].items():
+        done, text = to / f"opened-{name}.json", json.dumps(stream["pieces"])
+        if not done.exists() or done.read_text() != text:
+            done.unlink(missing_ok=True)
+            _open(stream, found, to)
+            done.write_text(text)
+    packs: list[str] = index["packs"]
+    return packs
+
+
+def _open(stream: Mapping[str, Any], found: Mapping[str, Path], to: Path) -> None:
+    missing = [each["name"] for each in stream["pieces"] if each["name"] not in found]
     if missing:
         raise FileNotFoundError(f"pieces are missing: {', '.join(missing)}")
-    for each in pieces:
+    for each in stream["pieces"]:
         if hashlib.sha256(found[each["name"]].read_bytes()).hexdigest() != each["sha256"]:
             raise ValueError(f"{found[each['name']]} is another file than index.json says")
-    shutil.rmtree(to, ignore_errors=True)
-    to.mkdir(parents=True)
+    for folder in stream["folders"]:
+        shutil.rmtree(to / folder, ignore_errors=True)
+    to.mkdir(parents=True, exist_ok=True)
     with (
-        _stream([found[each["name"]] for each in pieces], found, to) as stream,
-        tarfile.open(fileobj=stream, mode="r|", bufsize=1 << 20) as tar,
+        _stream([found[each["name"]] for each in stream["pieces"]], found, to) as data,
+        tarfile.open(fileobj=data, mode="r|", bufsize=1 << 20) as tar,
     ):
         tar.extractall(to, filter="tar")
-    done.write_text(text)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import inspect
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,17 +38,21 @@ def main() -> None:
     )
     ready = time.perf_counter()
     prompts = models.prompts(asked["prompts"], asked["long"])
+    adapters = [models.ADAPTER if asked["adapter"] and index % 2 else None for index in range(len(prompts))]
     rounds: list[dict[str, Any]] = []
     cached: list[int] = []
     for _ in range(_ROUNDS):
         flush(engine)
-        replies = [_generate(engine, input_ids=prompt) for prompt in prompts * (1 + asked["again"])]
+        replies = [
+            _generate(engine, input_ids=prompt, **_adapter(adapters[index % len(prompts)]))
+            for index, prompt in enumerate(prompts * (1 + asked["again"]))
+        ]
         alone = [_said(each) for each in replies]
         cached.append(sum(each["meta_info"].get("cached_tokens", 0) for each in replies))
         flush(engine)
         structured = [_said(_generate(engine, _structured(), prompt=_ASKED))] if asked["structured"] else []
         flush(engine)
-        together = [_said(each) for each in _generate(engine, input_ids=prompts)]
+        together = [_said(each) for each in _generate(engine, input_ids=prompts, **_adapter(adapters))]
         rounds.append({"alone": alone, "structured": structured, "together": together})
     done = time.perf_counter()
     info = engine.get_server_info()
@@ -94,6 +98,11 @@ def arguments(info: Mapping[str, Any]) -> dict[str, Any]:
         for name in sorted(fields() - _OWN)
         if name in info and isinstance(info[name], (str, int, float, type(None)))
     }
+
+
+def _adapter(named: str | Sequence[str | None] | None) -> dict[str, Any]:
+    """The argument that names an adapter of LoRA for each prompt; none where no prompt has one."""
+    return {"lora_path": named} if named and any(named) else {}
 
 
 def _generate(engine: Any, sampling: Mapping[str, Any] = _SAMPLING, **asked: Any) -> Any:

@@ -11,21 +11,28 @@ _WIDER: dict[str, Any] = {
     "vocab_size": 1024, "n_group": 2, "topk_group": 1,
 }  # fmt: skip
 LAYERS, DENSE = 3, 1
+ADAPTER = "adapter"  # a folder of the first DeepSeek MoE, and the name that requests give it
 
 
 def write(architecture: str, quantization: str, folder: Path) -> Path:
     """Write a checkpoint, once. Its folder."""
-    if (folder / "complete").exists():
-        return folder
-    from verification.models import configuration, tokenizer, weights
+    from verification.subjects import once  # engines, which read prompts here, do without it
 
-    config = configuration.configuration(architecture, LAYERS, DENSE, False, quantization)
-    config.update(_WIDER)
+    return once(folder, lambda to: _write(architecture, quantization, to))
+
+
+def _write(architecture: str, quantization: str, folder: Path) -> None:
+    from verification.models import adapter, configuration, tokenizer, weights
+
+    adapted = architecture == "DeepseekForCausalLM"  # with dense layers alone, as adapters have it
+    dense = LAYERS if adapted else DENSE
+    config = configuration.configuration(architecture, LAYERS, dense, False, quantization)
+    config.update((key, value) for key, value in _WIDER.items() if key in config)
     configuration.write(config, folder)
     weights.write(config, folder)
     tokenizer.write(folder)
-    (folder / "complete").touch()
-    return folder
+    if adapted:
+        adapter.write(config, folder / ADAPTER)
 
 
 def prompts(count: int, long: int = 0) -> list[list[int]]:

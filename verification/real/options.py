@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import threading
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ def _of(place: Place) -> list[str]:
     kept = place.work / f"options-{place.role}.json"
     with _asking:
         if not kept.exists():
-            partial = kept.with_suffix(".partial")
+            partial = kept.with_suffix(f".{os.getpid()}")
             try:
                 done = subprocess.run(
                     [place.python, "-c", _ASK, str(partial)], cwd=place.work, env=place.environment(),

@@ -38,7 +38,7 @@ class Place:
             "HF_HUB_OFFLINE": "1",
             "TRANSFORMERS_OFFLINE": "1",
             "TOKENIZERS_PARALLELISM": "false",
-            "PYTHONPYCACHEPREFIX": str(self.work / "bytecode"),
+            "PYTHONPYCACHEPREFIX": str(self.work.parent / "bytecode"),  # for all packs
             "SGLANG_JIT_DEEPGEMM_PRECOMPILE": "0",
             **self.more,
         }

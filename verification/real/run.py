@@ -1,34 +1,34 @@
 """Both trees with real kernels: `python -m verification.real.run --pack DIR --out DIR --stage NAME...`.
 
-Stages: `engines` (tokens and log-probabilities), `server` (replies over HTTP), `pair` (prefill and decode
-on two GPUs), `gains` (the time and memory of a start), `throughput` (of servers that are up), `sizes` (of
-what is shipped; no GPU is needed), `defaults` (what the default backends of attention cost). The evidence of
-each call is a file of its own; `verification.page` joins them.
+Stages: `engines` (tokens and log-probabilities), `mutants` (edits of ours that engines notice), `server`
+(replies over HTTP), `pair` (prefill and decode on two GPUs), `gains` (the time and memory of a start),
+`throughput` (of servers that are up), `sizes` (of what is shipped; no GPU is needed), `defaults` (what the
+default backends of attention cost), `installed` (both wheels). The evidence of each call is a file of its
+own; `verification.page` joins them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from verification import gpu
 from verification.evidence import statement
-from verification.real import compare, defaults, gains, installed, models, pair, process, server
+from verification.real import compare, defaults, engines, gains, installed, models, mutants, pair, server
 from verification.real.matrix import CONFIGURATIONS, V3, Configuration
 from verification.real.place import Place, absent
 from verification.results import FAILED, NOT_RUN, Case, Check
+from verification.subjects import once
 
-STAGES = ("engines", "server", "pair", "gains", "throughput", "sizes", "defaults", "installed")
-_PROMPTS = 64
+STAGES = ("engines", "server", "pair", "gains", "throughput", "sizes", "defaults", "installed", "mutants")
+_MUTATED = ("v3-triton", "v3-fp8-triton")
 
 
 def main() -> None:
@@ -45,11 +45,16 @@ def main() -> None:
         "--only",
         nargs="*",
         default=(),
-        help="configurations, and pairs, whose name starts so; of `defaults`, those with just this name",
+        help="configurations in this order, and pairs, whose name starts so; of `defaults` and `mutants` "
+        "those with just this name",
     )
     parser.add_argument("--gpus", type=int, help="how many GPUs to use; by default those that there are")
-    parser.add_argument("--jobs", type=int, default=4, help="engines at a time")
-    parser.add_argument("--at-once", action="store_true", help="a configuration's three engines at a time")
+    parser.add_argument("--jobs", type=int, default=6, help="engines at a time, and half as many pairs")
+    parser.add_argument(
+        "--at-once",
+        action="store_true",
+        help="a configuration's three engines at a time, and the three servers",
+    )
     parser.add_argument("--seconds", type=int, default=540, help="start nothing after this time")
     parser.add_argument("--each", type=int, default=300, help="seconds for one engine, or one chunk")
     parser.add_argument(
@@ -57,6 +62,8 @@ def main() -> None:
     )
     parser.add_argument("--sizes", type=int, default=99, help="of `defaults`, measure so many of each kind")
     parser.add_argument("--times", type=int, default=5, help="measurements of each kind")
+    parser.add_argument("--mutants", type=int, default=30, help="how many are drawn")
+    parser.add_argument("--seed", type=int, default=1, help="of the draw")
     given = parser.parse_args()
     if given.stage != ["sizes"]:
         gpu.need_torch()
@@ -73,15 +80,18 @@ def main() -> None:
         )
         for subject in subjects
     ]  # fmt: skip
-    wanted = [
-        each for each in CONFIGURATIONS
-        if each.gpus <= gpus and (not given.only or each.name.startswith(tuple(given.only)))
-    ]  # fmt: skip
+    fitting = [each for each in CONFIGURATIONS if each.gpus <= gpus and each.fits(output.batches)]
+    wanted = chosen(fitting, given.only)
     harness = {
         **gpu.harness("verification.real.run", given.pack),
         "absent": " ".join((*absent(), *(f"{p.role}: {name}" for p in places for name in p.left_out))),
         "kernel wheels": json.dumps(_kernels(given.pack)),
     }  # fmt: skip
+    machine = {key: value for key, value in harness.items() if key not in ("command", "kernel wheels")}
+    machine |= {key: said for key, said in _packed(given.pack)["packs"].items() if "upstream" in key}
+    asker = engines.Asker(
+        work, given.work / "upstream", json.dumps(machine, sort_keys=True), given.jobs, given.each, deadline
+    )
     left_out = {} if given.stage else unfit(gpus, _packed(given.pack)["packs"])
     stages = given.stage or [stage for stage in STAGES if stage not in left_out]
     name = "-".join(["verification", *stages, str(gpus)])
@@ -96,13 +106,15 @@ def main() -> None:
         if time.monotonic() > deadline:
             checks.append(Check(stage, (Case(stage, NOT_RUN, ("there was no time left",)),)))
         elif stage == "engines":
-            done = _engines(
-                places, wanted, work, given.jobs, given.at_once, given.each, deadline,
-                lambda c: keep([*checks, c]),
-            )  # fmt: skip
+            checks.append(engines.check(asker, places, wanted, given.at_once, lambda c: keep([*checks, c])))
+        elif stage == "mutants":
+            mutated = [each for each in wanted if each.name in (given.only or _MUTATED)]
+            done = mutants.check(
+                asker, places, mutated, work, given.mutants, given.seed, lambda c: keep([*checks, c])
+            )
             checks.append(done)
         elif stage == "server":
-            checks.append(_server(places, work, deadline))
+            checks.append(_server(places, work, deadline, given.at_once))
         elif stage == "pair":
             pairs = [(backend, served) for backend in given.transfer for served in pair.PAIRS]
             pairs = [
@@ -119,7 +131,7 @@ def main() -> None:
             )  # fmt: skip
             checks.append(Check(stage, tuple(measured)))
         elif stage == "installed":
-            checks.append(_installed(given.pack, work))
+            checks.append(_installed(given.pack, work, given.at_once))
         elif stage == "sizes":
             checks.append(Check(stage, tuple(gains.sizes(places, _packed(given.pack).get("sizes", {})))))
         elif stage == "throughput":
@@ -132,6 +144,12 @@ def main() -> None:
             print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:700]}", flush=True)
         keep(checks)
     gpu.end(checks)
+
+
+def chosen(configurations: Sequence[Configuration], only: Sequence[str]) -> list[Configuration]:
+    """Those whose name starts so, in the order of what was asked for; all where nothing was."""
+    found = [each for begin in only for each in configurations if each.name.startswith(begin)]
+    return list({each.name: each for each in found}.values()) if only else list(configurations)
 
 
 def unfit(gpus: int, packs: Mapping[str, str]) -> dict[str, str]:
@@ -162,13 +180,8 @@ def _kernel(pack: Path, role: str, work: Path) -> Path | None:
     )
     if wheel is None:
         return None
-    folder = work / wheel.stem
-    if not folder.exists():
-        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
-        with zipfile.ZipFile(wheel) as packed:
-            packed.extractall(partial)
-        partial.rename(folder)
-    return folder.resolve()
+    with zipfile.ZipFile(wheel) as packed:
+        return once(work / wheel.stem, packed.extractall).resolve()
 
 
 def _packed(pack: Path) -> dict[str, Any]:
@@ -182,65 +195,6 @@ def _left_out(pack: Path, role: str) -> tuple[str, ...]:
     said = _packed(pack)["packs"].get(f"kernel-{role} without", "")
     parts = [name.split("/") for name in said.split() if name.endswith(".abi3.so")]
     return tuple(f"{package}.{file.partition('.')[0]}" for package, file in (p for p in parts if len(p) == 2))
-
-
-def _engine(
-    place: Place, configuration: Configuration, model: Path, work: Path, seconds: int, again: bool
-) -> dict[str, Any]:
-    folder = work / "engines" / configuration.name / (f"{place.role}-again" if again else place.role)
-    more: dict[str, Any] = {"port": server.free_port()}  # data parallelism counts its ports from it
-    more |= configuration.upstream if place.role == "upstream" else {}
-    question = {
-        "model": str(model.resolve()), "arguments": {**configuration.arguments, **more},
-        "prompts": _PROMPTS, "long": configuration.long, "structured": configuration.structured,
-        "again": configuration.again,
-    }  # fmt: skip
-    place = replace(place, more={**place.more, **configuration.environment})
-    return process.ask(place, "verification.real.engine", question, folder, seconds)
-
-
-def _engines(
-    places: Sequence[Place],
-    configurations: Sequence[Configuration],
-    work: Path,
-    jobs: int,
-    at_once: bool,
-    seconds: int,
-    deadline: float,
-    keep: Callable[[Check], None],
-) -> Check:
-    """Upstream, then ours and upstream again side by side, in every configuration; or all `at_once`."""
-    upstream, ours = places
-    written = {
-        (each.architecture, each.quantization): models.write(
-            each.architecture, each.quantization, work / "models" / f"{each.architecture}{each.quantization}"
-        )
-        for each in configurations
-    }
-    found: dict[str, Case] = {}
-
-    def one(configuration: Configuration) -> None:
-        model = written[configuration.architecture, configuration.quantization]
-        if time.monotonic() > deadline:
-            case = Case(configuration.name, NOT_RUN, ("there was no time left",))
-        else:
-            with ThreadPoolExecutor(3) as three:
-                first = three.submit(_engine, upstream, configuration, model, work, seconds, False)
-                if not at_once:
-                    first.result()  # it compiles what the others find compiled
-                mine = three.submit(_engine, ours, configuration, model, work, seconds, False)
-                second = three.submit(_engine, upstream, configuration, model, work, seconds, True)
-            answers = (first.result(), second.result()), (mine.result(),)
-            case = compare.engines(
-                configuration.name, *answers, _PROMPTS + configuration.long, configuration.other_kernels
-            )  # fmt: skip
-        print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:500]}", flush=True)
-        found[case.name] = case
-        keep(Check("engines", tuple(found[each.name] for each in configurations if each.name in found)))
-
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(one, configurations))
-    return Check("engines", tuple(found[each.name] for each in configurations))
 
 
 _WORDS = (
@@ -259,38 +213,47 @@ def _model(work: Path, architecture: str = V3) -> Path:
     return models.write(architecture, "", work / "models" / architecture).resolve()
 
 
-def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
+def _server(places: Sequence[Place], work: Path, deadline: float, at_once: bool) -> Check:
     """The same corpus against upstream, ours, and upstream again; then upstream's bench_serving as client."""
-    benched: list[dict[str, Any]] = []
+    benched: dict[str, dict[str, Any]] = {}
 
     def bench(running: server.Server, model: Path) -> None:
-        if len(benched) < len(places) and time.monotonic() < deadline:
-            out = work / f"bench-{running.place.role}.jsonl"
-            benched.append(server.bench(running, places[0], model, out))
+        role = running.place.role
+        if role not in benched and time.monotonic() < deadline:
+            benched[role] = {}  # upstream's other server is not asked
+            benched[role] = server.bench(running, places[0], model, work / f"bench-{role}.jsonl")
 
     try:
-        cases = _replies(places, work, "servers", bench)
+        cases = _replies(places, work, "servers", at_once, bench)
     except (RuntimeError, LookupError) as error:
         return Check("server", (), tuple(str(error).splitlines()))
-    cases.append(compare.benched(benched))
+    cases.append(compare.benched([benched[place.role] for place in places if place.role in benched]))
     return Check("server", tuple(cases))
 
 
 def _replies(
-    places: Sequence[Place], work: Path, logs: str,
+    places: Sequence[Place], work: Path, logs: str, at_once: bool,
     meanwhile: Callable[[server.Server, Path], None] = lambda running, model: None,
 ) -> list[Case]:  # fmt: skip
     """Ours is compared with what upstream says twice. Raises RuntimeError for a server that ends."""
     upstream, ours = places
-    model, told = _model(work), []
-    for place, again in ((upstream, ""), (ours, ""), (upstream, "-again")):
+    model = _model(work)
+
+    def told(place: Place, again: str = "") -> dict[str, Any]:
         with server.running(place, model, _TRITON, work / logs / f"{place.role}{again}.txt") as running:
-            told.append(server.answers(running))
+            said = server.answers(running)
             meanwhile(running, model)
-    return compare.replies(told[0], told[2], told[1])
+            return said
+
+    with ThreadPoolExecutor(3 if at_once else 1) as pool:
+        turns = [
+            pool.submit(told, *turn) for turn in ((upstream,), (ours,), (upstream, "-again"))
+        ]  # fmt: skip
+        first, mine, second = (turn.result() for turn in turns)
+    return compare.replies(first, second, mine)
 
 
-def _installed(pack: Path, work: Path) -> Check:
+def _installed(pack: Path, work: Path, at_once: bool = False) -> Check:
     """Both wheels in environments of their own: what they require and lack, and what their servers reply."""
     try:
         upstream, ours = (installed.place(pack, role, work) for role in ("upstream", "ours"))
@@ -299,7 +262,7 @@ def _installed(pack: Path, work: Path) -> Check:
         return Check("installed", (Case("installed", NOT_RUN, tuple(said.splitlines()[-4:])),))
     cases = [installed.requirements(installed.unmet(upstream), installed.unmet(ours))]
     try:
-        cases += _replies((upstream, ours), work, "installed")
+        cases += _replies((upstream, ours), work, "installed", at_once)
     except (RuntimeError, LookupError) as error:
         lines = tuple(str(error).splitlines())
         declined = lines[0].startswith("the server of upstream") and getattr(error, "refused", False)

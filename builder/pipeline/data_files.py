@@ -137,11 +137,12 @@ def _meant(name: FileName, place: str, paths: Mapping[str, list[str]]) -> list[s
 def unused_paths(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     """Return R009 for each statement of `named_files` or `prune_symbols` that matches no path."""
     stated = (("named_files", manifest.named_files), ("prune_symbols", manifest.prune_symbols))
+    openable = [path for path in upstream if _openable(path)]
     return [
         matches_nothing(f"`{key}: {rule.pattern}` matches no path.", rule.mark, None)
         for key, rules in stated
         for rule in rules
-        if not _opened(upstream, (rule,))
+        if not any(map(PatternSet([rule.pattern]).any, openable))
     ]
 
 
@@ -149,11 +150,15 @@ def _opened(paths: Iterable[str], rules: tuple[Rule, ...]) -> dict[str, Rule]:
     sets = [(rule, PatternSet([rule.pattern])) for rule in rules]
     opened: dict[str, Rule] = {}
     for path in paths:
-        if _ending(path) and _PLAIN.fullmatch(path) and not _DOCUMENT.search(path):
+        if _openable(path):
             rule = next((rule for rule, patterns in sets if patterns.matching(path)), None)
             if rule is not None:
                 opened[path] = rule
     return opened
+
+
+def _openable(path: str) -> bool:
+    return bool(_ending(path) and _PLAIN.fullmatch(path) and not _DOCUMENT.search(path))
 
 
 def _ending(path: str) -> str:

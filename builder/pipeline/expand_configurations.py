@@ -14,10 +14,10 @@ from builder.memo import remembered
 from builder.select.patterns import matches
 from builder.source.fields import last_name, nodes
 from builder.source.parse import parse
+from builder.specialize.text_index.identifier_index import file_counts
 from builder.tree import Snapshot
 
 _ASKED = re.compile(rb"\b(?:get|has)attr\(\s*(?:[\w.]*\.)?([A-Za-z_]\w*)\s*,\s*[\"']([A-Za-z_]\w*)[\"']")
-_WORD = re.compile(rb"[A-Za-z_]\w*")
 #: Calls that only read the key that a text names.
 _READS = frozenset(["getattr", "hasattr", "get", "pop"])
 #: Calls that make a configuration, or what may stand for one, from keywords.
@@ -76,7 +76,7 @@ def _means(stands: Configuration, owner: str, path: str) -> bool:
 def _held(texts: Iterable[bytes], words: Collection[str]) -> Iterable[Set[str]]:
     """Yield the words that each text contains."""
     wanted = {word.encode() for word in words}
-    return ({word.decode() for word in wanted.intersection(_WORD.findall(text))} for text in texts)
+    return ({word.decode() for word in wanted.intersection(file_counts(text))} for text in texts)
 
 
 def _given(keys: Set[str], stands: Configuration, staying: Snapshot) -> Set[str]:

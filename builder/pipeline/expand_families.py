@@ -110,6 +110,7 @@ class _Expansion:
         self._stated: set[tuple[FactKind, str]] = {
             (f.kind, f.name) for b in manifest.batches for f in b.facts
         }
+        self._digits = any(needle[0].isdigit() for needle in families.needles)
         self._members: dict[str, Member | None] = {}
         self._facts: dict[tuple[FactKind, str], Fact] = {}
         self._absent: dict[tuple[str, str], Absent] = {}
@@ -192,7 +193,8 @@ class _Expansion:
 
     def text(self, path: str, data: bytes) -> None:
         """State the strings and attributes in the text of a file."""
-        lowered = data.lower()
+        # the names are a fifth of the text, but none of them begins with a digit
+        lowered = (data if self._digits else b"\n".join(file_counts(data))).lower()
         present = tuple(needle for needle in self._families.needles if needle.encode() in lowered)
         if not present:
             return
@@ -304,10 +306,14 @@ class _Expansion:
         unused = [(id, word) for id, word in words if word not in used and word.mark not in marks]
         # a range of versions is about what stays
         sought = {word for _, word in unused if not word.span}
-        needles = [max(word.text.split("_"), key=len).encode() for word in sought]
-        for path in self._upstream if sought else ():
+        for path in self._upstream:
+            if not sought:
+                break
             if path.endswith(".py") and path not in staying:
-                names = file_counts(self._upstream[path])
+                lowered = self._upstream[path].lower()
+                needles = [max(word.text.split("_"), key=len).encode() for word in sought]
+                needles = [needle for needle in needles if needle in lowered]
+                names = file_counts(self._upstream[path]) if needles else ()
                 near = (name for name in names if any(needle in name.lower() for needle in needles))
                 sought.difference_update(
                     member.word for name in near if (member := self._member(name.decode()))

@@ -14,7 +14,7 @@ from builder.errors import Mark, Problem
 from builder.graph.names import folder_of, locate, module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact, Rule
-from builder.memo import recall
+from builder.memo import recall, recall_each
 from builder.pipeline.prune import folders_of, python_modules
 from builder.pipeline.ranges import matches_nothing
 from builder.select.rules import holds_path
@@ -64,11 +64,15 @@ def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
     words = recall("words of a tree", (python.tree.id,), lambda: _words(texts))
     missing = [name for name in names if name.encode() not in words]
     joined = b"\n".join(words)  # an identifier may be a part of a word; the words are a tenth of the text
-    return frozenset(
-        name
-        for name in missing
-        if (encoded := name.encode()) not in joined
-        and (_IDENTIFIER.fullmatch(encoded) or not any(encoded in text for text in texts))
+    missing = sorted(name for name in missing if name.encode() not in joined)
+    others = [name.encode() for name in missing if not _IDENTIFIER.fullmatch(name.encode())]
+
+    def held(some: Sequence[int]) -> list[bool]:
+        return [any(others[number] in text for text in texts) for number in some]
+
+    known = recall_each("texts of a tree", [(python.tree.id, other) for other in others], held)
+    return frozenset(missing).difference(
+        n.decode() for n, is_held in zip(others, known, strict=True) if is_held
     )
 
 

@@ -77,7 +77,8 @@ class Families:
 
     def member(self, name: str) -> Member | None:
         """Return the word of any batch that a name contains; None for an excepted name."""
-        if not any(needle in name.lower() for needle in self.needles):
+        lowered = name.lower()
+        if not any(needle in lowered for needle in self.needles):
             return None
         pieces = words_of(name)
         for at, piece in enumerate(pieces):
@@ -98,7 +99,8 @@ class Families:
 
     def of_path(self, path: str) -> tuple[str, Member] | None:
         """Return the folder (`a/b/`) or file that has a family's word in its name, and the word."""
-        if not any(needle in path.lower() for needle in self.needles):
+        lowered = path.lower()
+        if not any(needle in lowered for needle in self.needles):
             return None
         parts = path.split("/")
         for number, part in enumerate(parts, 1):

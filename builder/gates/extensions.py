@@ -16,6 +16,7 @@ from builder.graph.modules import Summary
 from builder.graph.names import is_test, module_of
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
+from builder.memo import remembered
 from builder.tree import Snapshot
 
 #: What follows the name of a module in the name of an extension's file.
@@ -81,13 +82,20 @@ def _names(summary: Summary) -> Iterator[tuple[str, int, bool]]:
 
 def _lacking(path: str, data: bytes, before: Index, after: Index) -> Iterator[Problem]:
     """The modules that the bytes of an extension name and the output does not have."""
-    tops = b"|".join(re.escape(top.encode()) for top in sorted(before.tops))
-    names = {run.decode() for run in re.findall(rb"\b(?:%b)(?:\.[A-Za-z_][A-Za-z0-9_]*)+" % tops, data)}
+    names = _named_in(data, tuple(sorted(before.tops)))
     for module in sorted(filter(None, {_module(name, before) for name in names})):
         if not after.has_module(module):
             message = f"The extension {path} names the module {module}, which is not in the output."
             hint = "remove the extension by a rule, or keep the module"
             yield Problem("G008", message, upstream=Mark(path), hint=hint)
+
+
+@remembered
+def _named_in(data: bytes, tops: tuple[str, ...]) -> frozenset[str]:
+    """The texts in the bytes of an extension that begin like names of modules of these packages."""
+    packages = b"|".join(re.escape(top.encode()) for top in tops)
+    named = re.findall(rb"\b(?:%b)(?:\.[A-Za-z_][A-Za-z0-9_]*)+" % packages, data)
+    return frozenset(run.decode() for run in named)
 
 
 def _module(name: str, index: Index) -> str | None:

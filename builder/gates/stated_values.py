@@ -23,6 +23,7 @@ from builder.memo import remembered
 from builder.source.class_constants import class_constants
 from builder.source.fields import nodes
 from builder.source.parse import parse
+from builder.specialize.text_index.identifier_index import file_counts
 
 _CLASS_HINT = "state the value that the class gives, declare the attribute absent, or except its name"
 _FIELD_HINT = (
@@ -34,7 +35,6 @@ _LITERAL_HINT = (
 )
 #: Builtins that raise an error for None.
 _NEED_A_VALUE = frozenset(["enumerate", "float", "int", "iter", "len", "list", "range", "sum", "zip"])
-_WORD = re.compile(rb"[A-Za-z_]\w*")
 #: What a literal may be asked for.
 _ASKED = re.compile(rb"(?:[\"']|\bTrue|\bFalse)\.[A-Za-z_]|\bNone\b")
 
@@ -55,7 +55,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         if summary.error is not None or snapshot.tree[path] == before.snapshot.tree.get(path):
             continue
         data = snapshot[path]
-        if not names.isdisjoint(_WORD.findall(data)):
+        if not names.isdisjoint(file_counts(data)):
             problems += _defaults(after, path, stated)
         problems += _fields(after, path, f"{module_of(path, manifest.packages)}.", absent)
         ours = misuses(data) if _ASKED.search(data) else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from builder.analysis.conditions import Cause, Conditions
 from builder.analysis.removals import Removal, Removals
@@ -173,10 +174,15 @@ class Causes:
         text = rb"from\s+%b\s+import\s*(?:\([^)]*|[^\n]*)\b%b\b" % (re.escape(module.encode()), word)
         if self.conditions.facts.declares(module):
             text = rb"\b%b\b" % word
-        for path in sorted(self.removals.by_path):
-            source = path.endswith(".py") and "/test" not in path and path in self.sources.snapshot
-            if source and word in file_counts(data := self.sources.snapshot[path]) and re.search(text, data):
+        for path, data in self._removed_files.items():
+            if word in file_counts(data) and re.search(text, data):
                 yield path, self.removals.by_path[path]
+
+    @cached_property
+    def _removed_files(self) -> dict[str, bytes]:
+        """The text of each removed Python file that is no test, by path."""
+        texts, removed = self.sources.snapshot, sorted(self.removals.by_path)
+        return {p: texts[p] for p in removed if p.endswith(".py") and "/test" not in p and p in texts}
 
     # -- what changed -------------------------------------------------------------------------------
 

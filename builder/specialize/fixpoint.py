@@ -53,14 +53,14 @@ class Fixpoint:
         self.upstream = program.upstream
         self.names = program.names
         self.removed = program.removed
-        self.facts = registry_rows.with_wrappers(policy.facts, program.upstream, program.names)
+        self.answers = AnswerCache(memo.answers)
+        self.facts = registry_rows.with_wrappers(policy.facts, program.upstream, program.names, self.answers)
         self.frozen = policy.frozen
         self.removed_files = self.without_files()
         self.memory = Memory()
         self.units: dict[str, Unit] = {}
         self.outlines: dict[str, Outline] = {}
         self.bindings = BindingsCache(memo.bindings)
-        self.answers = AnswerCache(memo.answers)
         self.words = IdentifierIndex(files)
         self.links = ImportIndex(files, self.names, self.words)
         self.cleaner = Cleaner(program, policy, self.words, self.links, self.answers)

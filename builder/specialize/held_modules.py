@@ -50,6 +50,10 @@ def _is_module(world: SpecializerWorld, module: str, names: Sequence[str]) -> bo
 
 def holds_itself(unit: Unit) -> bool:
     """Does a file have its own module as a value, by `sys.modules[__name__]`?"""
+    return unit.told(("holds itself",), lambda: _holds_itself(unit))
+
+
+def _holds_itself(unit: Unit) -> bool:
     return any(
         isinstance(node, ast.Subscript)
         and getattr(node.value, "attr", getattr(node.value, "id", "")) == "modules"

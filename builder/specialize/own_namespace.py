@@ -18,7 +18,7 @@ WRITES = frozenset(["update", "clear", "__setitem__"])
 
 def lists_own_names(unit: Unit) -> bool:
     """Does a module list its own names, or run a text as its code?"""
-    return any(_lists(unit, node) for node in uses_of(unit, _LISTS))
+    return unit.told(("lists own names",), lambda: any(_lists(unit, node) for node in uses_of(unit, _LISTS)))
 
 
 def _lists(unit: Unit, node: ast.AST) -> bool:

@@ -64,17 +64,30 @@ def _is_reflected(world: SpecializerWorld, qualified: str) -> bool:
     """
     module, _, name = qualified.encode().rpartition(b".")
     own, last = world.paths.get(module.decode()), module.rpartition(b".")[2]
-    if own is not None and (_WRITES_OWN.search(world.files[own]) or lists_own_names(world.unit(own))):
+    if own is not None and (_writes_own(world.unit(own)) or lists_own_names(world.unit(own))):
         return True
     writing = world.words.holding(_REFLECTION)
     naming_module = writing & world.words.holding([last])
-    if any(text in world.files[path] for path in naming_module for text in _quoted(module)):
+    if _is_written_by_text(world, module, naming_module):
         return True
     naming_it = writing & world.words.holding([name])
     if any(name in world.outline(path).quoted for path in naming_it if path == own or path in naming_module):
         return True
     patched = re.compile(rb"\.%b[\"']|[(,]\s*%b=" % (name, name))
     return any(patched.search(world.files[path]) for path in naming_it & world.words.holding(_OF_TESTS))
+
+
+def _writes_own(unit: Unit) -> bool:
+    return unit.told(("writes own names",), lambda: _WRITES_OWN.search(unit.text) is not None)
+
+
+def _is_written_by_text(world: SpecializerWorld, module: bytes, naming_module: set[str]) -> bool:
+    """Does a file that names a function which writes by names have the name of a module as a text?"""
+    key = ("written by text", module.decode())
+    if key not in world.derived:
+        texts = [world.files[path] for path in naming_module]
+        world.derived[key] = any(quoted in text for text in texts for quoted in _quoted(module))
+    return bool(world.derived[key])
 
 
 def _is_spelled(world: SpecializerWorld, qualified: str) -> bool:
@@ -114,10 +127,15 @@ def is_class(world: SpecializerWorld, qualified: str) -> bool:
     """Is this a class of the program that nothing replaces: no decorator, no other binding?"""
     module, _, name = qualified.rpartition(".")
     path = world.paths.get(module)
-    bindings = world.unit(path).scopes.root.names.get(name, ()) if path is not None else ()
-    nodes = [binding.node for binding in bindings]
-    plain = len(nodes) == 1 and isinstance(nodes[0], ast.ClassDef) and not nodes[0].decorator_list
-    return plain and not rebound(world, qualified)
+    return path is not None and _is_plain_class(world.unit(path), name) and not rebound(world, qualified)
+
+
+def _is_plain_class(unit: Unit, name: str) -> bool:
+    def find() -> bool:
+        nodes = [binding.node for binding in unit.scopes.root.names.get(name, ())]
+        return len(nodes) == 1 and isinstance(nodes[0], ast.ClassDef) and not nodes[0].decorator_list
+
+    return unit.told(("plain class", name), find)
 
 
 @question

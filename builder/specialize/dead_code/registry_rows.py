@@ -17,8 +17,9 @@ from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.cleanup import Cleaned
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Facts, Gone, Registry
+from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.text_index.text_search import nodes_like
 from builder.specialize.unit import Unit
 from builder.specialize.world import KnownOfFiles, Memory, SpecializerWorld
 
@@ -63,14 +64,16 @@ def unclear(world: SpecializerWorld) -> Iterator[tuple[str, int, str]]:
                 yield unit.path, node.lineno, sentence
 
 
-def with_wrappers(facts: Facts, upstream: Mapping[str, bytes], names: Mapping[str, str]) -> Facts:
+def with_wrappers(
+    facts: Facts, upstream: Mapping[str, bytes], names: Mapping[str, str], answers: AnswerCache
+) -> Facts:
     """The facts, with upstream's functions beside rows that ask for one, and are the target of none: nothing
     calls them but by their names."""
     found: set[str] = set()
     for registry in facts.registries:
         words = [name.rpartition(".")[2].encode() for name in (registry.row, *registry.asked_by)]
         files = {path: data for path, data in upstream.items() if any(word in data for word in words)}
-        world = SpecializerWorld(files, names, (), facts, Memory(), KnownOfFiles())
+        world = SpecializerWorld(files, names, (), facts, Memory(), KnownOfFiles(answers=answers))
         units = {unit.name: unit.text for unit in _with_rows(world, registry)}
         for unit, node, key in _asks(world, registry):
             around = unit.definition_around(node)
@@ -113,16 +116,21 @@ def _asks(world: SpecializerWorld, registry: Registry) -> Iterator[Ask]:
 def _uses(world: SpecializerWorld, qualified: str) -> Iterator[tuple[Unit, ast.expr | ast.alias]]:
     """Where the program reads a name of a module, or imports it under another one."""
     last = qualified.rpartition(".")[2]
+
+    def may_use(node: ast.AST) -> bool:
+        if isinstance(node, ast.alias):
+            return node.name == last and node.asname not in (None, last)
+        return last in (getattr(node, "id", ""), getattr(node, "attr", ""))
+
     for path in sorted(world.words.holding([last.encode()])):
         unit = world.unit(path)
-        for node in nodes_on(unit, last):
+        for node in nodes_like(unit, last, "may be used", may_use):
             if isinstance(node, ast.alias):
                 above = unit.module.parents.get(node)
                 source = unit.absolute(above) if isinstance(above, ast.ImportFrom) else ""
-                renamed = node.name == last and node.asname not in (None, last)
-                if renamed and world.canonical(source, last) == qualified:
+                if world.canonical(source, last) == qualified:
                     yield unit, node
-            elif last in (getattr(node, "id", ""), getattr(node, "attr", "")):
+            else:
                 read, scope = cast(ast.Name | ast.Attribute, node), unit.scope_of(node)
                 meant = Evaluator(world, unit).qualified(read, scope)
                 if isinstance(read.ctx, ast.Load) and meant == qualified:

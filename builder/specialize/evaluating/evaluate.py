@@ -360,5 +360,12 @@ def constant_of(world: SpecializerWorld, qualified: str) -> KnownValue | None:
     if path is None or not world.may_assign(path, name):
         return None
     unit = world.unit(path)
-    bindings = unit.scopes.root.names.get(name)
-    return Evaluator(world, unit).global_constant(name) if bindings else None
+    derived = unit.told(("derived", name), lambda: _may_be_derived(unit, name))
+    return Evaluator(world, unit).global_constant(name) if derived else None
+
+
+def _may_be_derived(unit: Unit, name: str) -> bool:
+    """Is a name of the module bound to values alone, and not to literals alone?"""
+    bindings = [one for one in unit.scopes.root.names.get(name, ()) if one.kind != "declare"]
+    assigned = all(one.kind == "assign" and one.value is not None for one in bindings)
+    return assigned and not all(isinstance(one.value, ast.Constant) for one in bindings)

@@ -36,10 +36,15 @@ def _listed(world: SpecializerWorld, qualified: str, busy: Sequence[str]) -> lis
     if path is None or qualified in busy:
         return None
     unit = world.unit(path)
-    values = [binding.value for binding in unit.scopes.root.names.get(name, ())]
-    if len(values) != 1 or values[0] is None or not _is_frozen(values[0]) or rebound(world, qualified):
+    if not unit.told(("frozen", name), lambda: _frozen(unit, name) is not None) or rebound(world, qualified):
         return None
-    return _texts(world, unit, values[0], (*busy, qualified))
+    return _texts(world, unit, _frozen(unit, name), (*busy, qualified))
+
+
+def _frozen(unit: Unit, name: str) -> ast.expr | None:
+    """What a name of the module is bound to once, if nothing can change it."""
+    values = [binding.value for binding in unit.scopes.root.names.get(name, ())]
+    return values[0] if len(values) == 1 and values[0] is not None and _is_frozen(values[0]) else None
 
 
 def _is_frozen(node: ast.expr) -> bool:
@@ -51,7 +56,9 @@ def _is_frozen(node: ast.expr) -> bool:
     return isinstance(node, (ast.Attribute, ast.Name, ast.Tuple))
 
 
-def _texts(world: SpecializerWorld, unit: Unit, node: ast.expr, busy: Sequence[str]) -> list[str] | None:
+def _texts(
+    world: SpecializerWorld, unit: Unit, node: ast.expr | None, busy: Sequence[str]
+) -> list[str] | None:
     from builder.specialize.evaluating.evaluate import Evaluator  # which asks about this itself
 
     match node:

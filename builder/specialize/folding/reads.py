@@ -25,14 +25,18 @@ Shows = Callable[[Evaluator, ast.expr, Scope], bool]
 def key_named(world: SpecializerWorld, value: str) -> bool:
     """Does the program take an entry by this text: `a["key"]`, `a.pop("key")`, by a pattern?"""
     word = longest_word(value)
-    return not word or any(
-        _takes_entry(unit, node, value)
-        for unit in map(world.unit, world.words.holders(word.encode()))
-        for node in nodes_on(unit, word)
-    )
+    holders = world.words.holders(word.encode()) if word else ()
+    return not word or any(_takes_entry(world.unit(path), word, value) for path in holders)
 
 
-def _takes_entry(unit: Unit, node: ast.AST, value: str) -> bool:
+def _takes_entry(unit: Unit, word: str, value: str) -> bool:
+    def find() -> bool:
+        return any(_is_entry(unit, node, value) for node in nodes_on(unit, word))
+
+    return unit.told(("takes an entry", value), find)
+
+
+def _is_entry(unit: Unit, node: ast.AST, value: str) -> bool:
     if isinstance(node, ast.MatchMapping):
         return any(text(key) == value for key in node.keys)
     if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "pop":

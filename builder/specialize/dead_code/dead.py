@@ -316,7 +316,7 @@ class Dead:
             return False
         if name.startswith(b"__"):  # Python calls it, or it has another name outside of its class
             return False
-        return self._words.total(name) - sum(places.values()) <= _MAX_USES_READ
+        return not self._words.exceeds(name, sum(places.values()) + _MAX_USES_READ)
 
     def _referred(self, world: SpecializerWorld, name: bytes, uncalled: bool) -> bool:
         """Does a kept file refer to a name? The file that does is remembered.
@@ -344,11 +344,12 @@ class Dead:
         """Find out which of these names upstream's own code referred to, in one go over its files."""
         unknown = {name for name in names if name not in self._used}
         self._used.update(dict.fromkeys(unknown, False))
-        for path, words in chain(sorted(self._edited.items()), self._removed.items()):
-            unit = self._before_unit(path) if not unknown.isdisjoint(words) else None
+        edited = ((path, counts.keys()) for path, counts in sorted(self._edited.items()))
+        for path, words in chain(edited, self._removed.items()):
+            asked = words & unknown
+            unit = self._before_unit(path) if asked else None
             if unit is None:
                 continue
-            asked = [name for name in unknown if name in words]
             found = {name for name in asked if refers(unit, name.decode(), string_names)}
             self._used.update(dict.fromkeys(found, True))
             unknown -= found

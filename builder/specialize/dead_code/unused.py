@@ -136,7 +136,6 @@ class Unused:
         todo, seen = [unit.path], {unit.path}
         encoded = name.encode()
         holders = [p for p in self._words.holders(encoded) if p != unit.path]
-        asked = {p for p in holders if _may_ask_for(world.outline(p), encoded)}
         if _asks_itself(world, unit, name):
             return True
         while todo:
@@ -148,7 +147,8 @@ class Unused:
             for path in holders:
                 words = self._words.of(path)
                 near = path.rpartition("/")[0] == folder or words[last] or words[b"__module__"]
-                if (path in imports or (near and path in asked)) and takes(world.unit(path), module, name):
+                asks = path in imports or (near and _may_ask_for(world.outline(path), encoded))
+                if asks and takes(world.unit(path), module, name):
                     return True
             further = stars - seen
             seen |= further

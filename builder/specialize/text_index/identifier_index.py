@@ -104,9 +104,10 @@ class IdentifierIndex:
             found |= self._holders.get(word, frozenset())
         return found
 
-    def total(self, word: bytes) -> int:
-        """How often an identifier occurs in all files together."""
-        return sum(self._counts[path][word] for path in self._holders.get(word, ()))
+    def exceeds(self, word: bytes, most: int) -> bool:
+        """Does an identifier occur more often than that in all files together?"""
+        holders = self._holders.get(word, ())
+        return len(holders) > most or sum(self._counts[path][word] for path in holders) > most
 
 
 def holding(files: Mapping[str, bytes], needles: Iterable[str]) -> set[str]:

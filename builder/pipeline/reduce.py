@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from builder import memo
-from builder.graph.modules import Summary, SummaryCache, known_of, python_paths, summaries, summarise
+from builder.graph.modules import Summary, SummaryCache, known_of, python_paths, summaries
 from builder.graph.names import is_test, module_of
 from builder.graph.reach import graph
 from builder.graph.resolve import Index
@@ -68,6 +68,7 @@ def reduce(
     output, total = files, Specialized({})
     consequences: tuple[lockstep.Consequence, ...] = ()
     known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)
+    cache = ChainMap(known, run.summaries)
     reported: set[tuple[str, str, str]] = set()  # the places of uses that earlier passes left open
     session = Session() if run.recalled is not None else None  # a proof begins again each time
     for number in range(1, _MAX_PASSES + 1):
@@ -82,11 +83,11 @@ def reduce(
         total = total.then(specialized) if number > 1 else specialized
         consequences += followed.consequences
         output = output.replace({**specialized.files, **followed.files})
-        empty = empty_modules(output, specialized.emptied, total.files, staying, setting.manifest)
+        empty = empty_modules(output, specialized.emptied, total.files, staying, setting.manifest, cache)
         total.lost.update(dict.fromkeys(empty.values(), "nothing is left in it"))
         output = output.replace(dict.fromkeys(empty))
         inside = output.restrict([path for path in output if path.startswith(folders)])
-        summarized = summaries(inside, setting.manifest.packages, ChainMap(known, run.summaries))
+        summarized = summaries(inside, setting.manifest.packages, cache)
         known |= known_of(output, summarized)
         run.remember(output, summarized)
         if number == _MAX_PASSES:
@@ -152,11 +153,13 @@ def empty_modules(
     changed: Iterable[str],
     before: Mapping[str, Summary],
     manifest: Manifest,
+    cache: SummaryCache,
 ) -> dict[str, str]:
     """Return path -> module of those among `hollow` that nothing in the output names, unless to run them.
 
     They are removed where the manifest lets dead definitions be removed; a package's `__init__.py` stays.
-    `changed`: the Python files that specialization changed; `before`: the summaries of upstream's files.
+    `changed`: the Python files that specialization changed; `before`: the summaries of upstream's files;
+    `cache`: those that are known.
     """
     may_leave = PatternSet([rule.pattern for rule in manifest.prune_symbols])
     empty = {
@@ -173,9 +176,7 @@ def empty_modules(
     naming = holding(texts, (module.rpartition(".")[2] for module in empty.values())) | empty.keys()
     for path in texts:
         known.pop(path, None)
-        if path in naming:
-            module = module_of(path, manifest.packages) or ""
-            known[path] = summarise(output[path], path, module, tuple(sorted(manifest.packages)))
+    known |= summaries(output.restrict(naming & texts.keys()), manifest.packages, cache)
     index = Index(known, manifest.packages)
     needed = set(roots(index, manifest))
     for source, edges in graph(index, manifest.roots.dynamic).items():

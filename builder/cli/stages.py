@@ -11,7 +11,6 @@ from builder.cli import output
 from builder.cli.cache_file import recalled
 from builder.emit import record
 from builder.errors import BuildError
-from builder.lift import surface
 from builder.pipeline import lockfile
 from builder.pipeline.answers.answer import plural
 from builder.pipeline.cut import Cut, cut
@@ -85,6 +84,8 @@ def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | No
 
 def gone(request: Request, upstream: Upstream) -> frozenset[str] | None:
     """The definitions that left where an upstream was built or proven; None where neither is known."""
+    from builder.lift import surface
+
     with recalled(request.cache) as recall:
         done = _known_outcome(request, upstream, recall)
         return surface.gone(done.cut.before, done.after) if done else None

@@ -35,7 +35,8 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
             problems.append(Problem("G007", message, promise.mark, hint=_SLOW_HINT))
     problems += words.check(after, manifest)
     scope_names = {(k.name, k.mark): True for item in manifest.scope for k in item.keeps}
-    for (name, mark), may_lack in (dict.fromkeys(manifest.guarantees.present, False) | scope_names).items():
+    present = {(k.name, k.mark): False for k in manifest.guarantees.present}
+    for (name, mark), may_lack in (present | scope_names).items():
         if _there(name, after):
             continue
         reason = removals.path(name) or removals.symbol(name) or removals.module(name)

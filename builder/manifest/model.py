@@ -93,6 +93,14 @@ class Root(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class Kept(Statement):
+    """A path, qualified name or model that must be in the output, unless it is optional and upstream lacks
+    it."""
+
+    name: Annotated[str, Note.ALONE, Note.PLACE]
+
+
+@dataclass(frozen=True, slots=True)
 class Roots:
     """What must work: modules, and the kept models (module names inside `model_package`).
 
@@ -104,13 +112,18 @@ class Roots:
     """
 
     modules: tuple[Root, ...]
-    models: Annotated[tuple[str, ...], "models.keep"]
+    kept: Annotated[tuple[Kept, ...], "models.keep"]
     model_package: Annotated[str, "models.package"]
     dynamic: tuple[DynamicEdge, ...] = ()
     programs: tuple[str, ...] = ()
     command_line: str = ""
     tables: Annotated[tuple[str, ...], "models.tables"] = ()
     used_by: Annotated[tuple[Root, ...], "models.used_by"] = ()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the kept models."""
+        return tuple(one.name for one in self.kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +162,7 @@ class KeptDependency(Statement):
 @dataclass(frozen=True, slots=True)
 class Guarantees:
     absent_text: tuple[AbsentText, ...] = ()
-    present: tuple[tuple[str, Mark], ...] = ()  # paths or qualified names that must be in the output
+    present: tuple[Kept, ...] = ()
     dependencies: tuple[KeptDependency, ...] = ()
     everywhere: tuple[TextException, ...] = ()  # files in which anything may be named
 
@@ -183,13 +196,6 @@ class Kernel:
     mark: Mark
     remove: tuple[WheelRule, ...] = ()
     architectures: Annotated[tuple[Architecture, ...], "architectures.keep"] = ()  # empty: all stay
-
-
-@dataclass(frozen=True, slots=True)
-class Kept(Statement):
-    """A path or qualified name that must be in the output, unless it is optional and upstream lacks it."""
-
-    name: Annotated[str, Note.ALONE, Note.PLACE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +295,4 @@ class Manifest:
 
     def model_mark(self, model: str) -> Mark:
         """Return the place that keeps a model."""
-        scope = self.named_scope
-        if scope is not None and model in scope.models:
-            return self.mark("scopes", scope.name, "models", scope.models.index(model))
-        return self.mark("roots", "models", "keep", self.roots.models.index(model))
+        return next(one.mark for one in self.roots.kept if one.name == model)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from builder.errors import BuildError, Mark, Problem
-from builder.manifest.model import DEFAULT_SCOPE, Manifest
+from builder.manifest.model import DEFAULT_SCOPE, Kept, Manifest
 from builder.manifest.switches import switched_on, without
 from builder.spelling import nearest
 
@@ -78,7 +78,9 @@ def choose(manifest: Manifest, name: str, on: Collection[str] = ()) -> Manifest:
         chosen = switched_on(manifest, on, off, name) if on else without(manifest, off)
     if scope is None:
         return chosen
-    roots = replace(chosen.roots, models=(*chosen.roots.models, *scope.models))
+    marks = (manifest.mark("scopes", name, "models", number) for number in range(len(scope.models)))
+    more = (Kept(model, mark=mark) for model, mark in zip(scope.models, marks, strict=True))
+    roots = replace(chosen.roots, kept=(*chosen.roots.kept, *more))
     kernel = chosen.kernel
     if kernel is not None and scope.architectures:
         staying = tuple(a for a in kernel.architectures if a.name in scope.architectures)

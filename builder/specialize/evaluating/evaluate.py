@@ -247,7 +247,7 @@ class Evaluator:
         return None
 
     def _method(self, node: ast.Call, func: ast.Attribute, scope: Scope) -> Value:
-        anywhere = self.facts.predicates.get(f"*.{func.attr}")
+        anywhere = self.facts.method_value(func)
         if anywhere is not None:
             return anywhere
         if node.args or node.keywords:

@@ -181,9 +181,11 @@ class Facts:
 
     def attribute_value(self, node: ast.Attribute) -> KnownValue | None:
         """What reading an attribute gives, whatever its owner is (`*.x`), or is called (`*.owner.x`)."""
-        owner = node.value
-        last = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
-        return self.values.get(f"*.{node.attr}") or self.values.get(f"*.{last}.{node.attr}")
+        return _of_owner(self.values, node)
+
+    def method_value(self, node: ast.Attribute) -> KnownValue | None:
+        """What calling a method gives, whatever its owner is (`*.x`), or is called (`*.owner.x`)."""
+        return _of_owner(self.predicates, node)
 
     @cached_property
     def needles(self) -> frozenset[str]:
@@ -194,6 +196,12 @@ class Facts:
         found.update(v for o in self.options for v in o.values if isinstance(v, str))
         found.update(n.strip("*") for o in self.options if o.among for n in o.names)
         return frozenset(found)
+
+
+def _of_owner(known: Mapping[str, KnownValue], node: ast.Attribute) -> KnownValue | None:
+    owner = node.value
+    last = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+    return known.get(f"*.{node.attr}") or known.get(f"*.{last}.{node.attr}")
 
 
 def _by_last_name(names: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -22,7 +22,7 @@ from verification.parts.requests import (
     model,
     uncached,
 )
-from verification.parts.versions import accepted, arguments, configured
+from verification.parts.versions import accepted, arguments, configured, no_drafts
 
 _REQUESTS, _MOST_STEPS = 24, 400
 
@@ -74,13 +74,11 @@ class Loop:
 
     def _new(self, requests: list[Any]) -> Any:
         from sglang.srt.managers.schedule_batch import ScheduleBatch
-        from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
 
-        none = SpeculativeAlgorithm.from_string(None)
         server = self.server
         return ScheduleBatch.init_new(
             requests, server.rows, server.slots, server.cache, model(), enable_overlap=False,
-            spec_algorithm=none,
+            spec_algorithm=no_drafts(),
         )  # fmt: skip
 
     def _prefill(self, room: int) -> None:

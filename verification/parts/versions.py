@@ -50,6 +50,13 @@ def _later(module: str) -> tuple[str, ...]:
     return tuple(f"sglang.kernels.ops.{kind}.{module}" for kind in ("quantization", "gemm"))
 
 
+def no_drafts() -> Any:
+    """The algorithm of a batch for which nothing is drafted, which is None in a tree that drafts nothing."""
+    if not _exists("sglang.srt.speculative.spec_info"):
+        return None
+    return first("SpeculativeAlgorithm", "sglang.srt.speculative.spec_info").from_string(None)
+
+
 def takes(function: Callable[..., Any], name: str) -> bool:
     """Return whether a function has a parameter of this name."""
     return name in inspect.signature(function).parameters

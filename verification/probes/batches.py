@@ -49,9 +49,9 @@ def _driven(args: Any, ports: Any, prompts: list[list[int]], steps: int, numbers
     from sglang.srt.model_executor.forward_batch_info import ForwardBatch
     from sglang.srt.model_executor.model_runner import ModelRunner
     from sglang.srt.sampling.sampling_params import SamplingParams
-    from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
 
     from verification.machine.trace import TRACE
+    from verification.parts.versions import no_drafts
 
     initialize_moe_config(args)
     initialize_fp8_gemm_config(args)
@@ -78,7 +78,7 @@ def _driven(args: Any, ports: Any, prompts: list[list[int]], steps: int, numbers
     batch = ScheduleBatch.init_new(
         reqs=requests, req_to_token_pool=runner.req_to_token_pool,
         token_to_kv_pool_allocator=runner.token_to_kv_pool_allocator, tree_cache=cache,
-        model_config=runner.model_config, enable_overlap=False, spec_algorithm=SpeculativeAlgorithm.NONE,
+        model_config=runner.model_config, enable_overlap=False, spec_algorithm=no_drafts(),
     )  # fmt: skip
     batch.prepare_for_extend()
     passes = []

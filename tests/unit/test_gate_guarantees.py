@@ -11,7 +11,7 @@ from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem, by_cause
 from builder.gates import guarantees
 from builder.gates.guarantees import _matching_lines
-from builder.manifest.model import AbsentText, Guarantees, TextException
+from builder.manifest.model import AbsentText, Guarantees, Kept, TextException
 from builder.report import also
 
 HERE = Mark("manifest.yaml", 8, 5)
@@ -92,7 +92,7 @@ def test_many_occurrences_are_one_problem_with_its_places() -> None:
 
 def test_what_must_be_present_is_a_path_or_a_name() -> None:
     names = ["python/pkg/a.py", "python/pkg/c/", "pkg.b.f", "pkg.c", "pkg.b.nope", "python/pkg/gone.py"]
-    found = run(Guarantees(present=tuple((n, HERE) for n in names)))
+    found = run(Guarantees(present=tuple(Kept(n, mark=HERE) for n in names)))
     assert [p.message.split()[0] for p in found] == ["pkg.b.nope", "python/pkg/gone.py"]
 
 

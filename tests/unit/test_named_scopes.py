@@ -8,18 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from manifest_text import HEAD, manifest, problems
+from manifest_text import HEAD, manifest, problems, schema
 from test_emit_lock import PROOF
 
 from builder.emit.lock import from_bytes
 from builder.emit.scope_page import scope_page
 from builder.errors import BuildError
-from builder.manifest.load import load
+from builder.manifest.load import load, parse
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.switches import options
 from builder.pipeline.build import label_of
 from builder.pipeline.lockfile import confirm, known, record
+from builder.pipeline.ranges import UNKNOWN, excused
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,6 +62,19 @@ def test_a_scope_switches_batches_off_and_keeps_models_beside_those_of_the_roots
     assert large.kernel is not None
     assert [rule.pattern for rule in large.kernel.remove] == ["plain.so"]
     assert [a.name for a in large.kernel.architectures] == ["sm90", "sm100"]
+
+
+def test_a_model_and_a_name_may_be_kept_only_without_a_batch() -> None:
+    head = HEAD.replace("keep: [one]", "keep: [one, {name: two, without: fancy}]")
+    rest = REST.replace("models: [two]", "models: [three]")
+    rest += "guarantees: {present: [pkg.a, {name: pkg.b, without: fancy}]}\n"
+    stated = parse((head + rest).encode(), "manifest.yaml", {}, schema())
+    here, large = excused(stated, UNKNOWN, ()), excused(choose(stated, "large"), UNKNOWN, ())
+    assert here.roots.models == ("one",) and large.roots.models == ("one", "two", "three")
+    assert [name.name for name in here.guarantees.present] == ["pkg.a"]
+    assert [name.name for name in large.guarantees.present] == ["pkg.a", "pkg.b"]
+    assert large.model_mark("two") == stated.mark("roots", "models", "keep", 1, "name")
+    assert large.model_mark("three") == stated.mark("scopes", "large", "models", 0)
 
 
 SMALL = REST.replace("scopes:\n", "scopes:\n  small: {why: less of it, with: [plain], pins: [seed]}\n")

@@ -74,7 +74,7 @@ def test_a_batch_that_is_switched_off_gives_its_feature_back(
 
 @pytest.mark.parametrize("pin", PIN_PARAMS)
 def test_another_model_brings_its_files_back(pin: str, memory: Path) -> None:
-    kept = "keep: [deepseek, deepseek_v2, deepseek_nextn"
+    kept = "keep: [deepseek, deepseek_v2"
     done = built(pin, manifest((kept, f"{kept}, qwen3, qwen3_moe")), memory)
     for name in ("qwen2", "qwen2_moe", "qwen3", "qwen3_moe"):  # the first two are what the others import
         assert f"python/sglang/srt/models/{name}.py" in done.output.tree
@@ -84,7 +84,7 @@ def test_another_model_brings_its_files_back(pin: str, memory: Path) -> None:
 
 def cut_with(pin: str, model: str, memory: Path) -> tuple[Cut, list[Problem]]:
     """The cut with one more model, and what is wrong with it: the gates are not asked."""
-    kept = "keep: [deepseek, deepseek_v2, deepseek_nextn"
+    kept = "keep: [deepseek, deepseek_v2"
     wanted = manifest((kept, f"{kept}, {model}"))
     found: list[Problem] = []
     with recalled(memory) as recall:
@@ -147,7 +147,7 @@ def needs_mirror(pin: str) -> list[pytest.MarkDecorator]:
     ("pin", "models"), [pytest.param(*row, marks=needs_mirror(row[0])) for row in FAMILIES]
 )
 def test_models_of_other_families_come_back_by_their_names(pin: str, models: str, memory: Path) -> None:
-    kept = "keep: [deepseek, deepseek_v2, deepseek_nextn"
+    kept = "keep: [deepseek, deepseek_v2"
     done = built(pin, manifest((kept, f"{kept}, {models}")), memory)
     for name in models.split(", "):
         assert f"python/sglang/srt/models/{name}.py" in done.output.tree

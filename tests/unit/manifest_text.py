@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from builder.errors import BuildError, Problem
+from builder.errors import BuildError, Mark, Problem
 from builder.manifest.load import parse
-from builder.manifest.model import Manifest
+from builder.manifest.model import Kept, Manifest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -41,6 +41,11 @@ def manifest(
     """The manifest of HEAD and `rest`; `batches` must be in `rest`."""
     rows = None if scope is None else scope.encode()
     return parse((HEAD + rest).encode(), "manifest.yaml", overlays or {}, schema(), None, rows)
+
+
+def kept(*models: str) -> tuple[Kept, ...]:
+    """Models as the roots keep them."""
+    return tuple(Kept(model, mark=Mark("manifest.yaml")) for model in models)
 
 
 def problems(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from manifest_text import kept
 from test_reached import stated, upstream
 
 from builder.manifest.model import Manifest
@@ -101,7 +102,7 @@ def test_what_the_program_only_reads_or_gives_to_something_else_is_not(read: str
 
 def scoped(*models: str) -> Manifest:
     found = stated(REST)
-    return replace(found, roots=replace(found.roots, models=("one", *models)))
+    return replace(found, roots=replace(found.roots, kept=kept("one", *models)))
 
 
 def done(*models: str) -> Cut:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from manifest_text import HEAD, manifest, problems
+from manifest_text import HEAD, kept, manifest, problems
 
 from builder.errors import BuildError
 from builder.manifest.model import Manifest
@@ -90,7 +90,7 @@ KEEP = "prune_symbols: [python/pkg/]\n"
 def scoped(*models: str, rest: str = HYBRID) -> Manifest:
     stated = manifest(KEEP + rest)
     roots = stated.roots
-    return replace(stated, roots=replace(roots, models=("one", *models)))
+    return replace(stated, roots=replace(roots, kept=kept("one", *models)))
 
 
 def upstream(**changes: str) -> Snapshot:

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 from gate_worlds import manifest as gate_manifest
 from gate_worlds import worlds
-from manifest_text import manifest
+from manifest_text import kept, manifest
 from small_package import output
 from test_families import built, text
 
@@ -72,7 +72,7 @@ def with_models(*models: str, **changes: str) -> Cut:
     )
     mark = stated.mark("roots")
     edge = DynamicEdge("pkg.registry", "pkg.processors.*", "it walks", of_kept_models=True, mark=mark)
-    roots = replace(stated.roots, models=models, dynamic=(edge,))
+    roots = replace(stated.roots, kept=kept(*models), dynamic=(edge,))
     return cut(snapshot({**FILES, **changes}), replace(stated, roots=roots))
 
 

@@ -7,6 +7,7 @@ import gc
 import importlib
 import io
 import sys
+import warnings
 
 import click
 
@@ -164,6 +165,7 @@ def _prepare() -> None:
     A verb ends long before a collection of cyclic garbage would pay off.
     """
     gc.disable()
+    warnings.filterwarnings("ignore", category=SyntaxWarning)  # upstream's own texts have some
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

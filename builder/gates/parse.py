@@ -12,9 +12,9 @@ from builder.memo import remembered
 
 
 def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
-    """One problem for each file that is no Python, and that is in upstream or is new.
+    """One problem for each file that does not parse or compile, unless upstream's does not either.
 
-    Text may parse and still be no Python, such as a `nonlocal` whose only binding is gone.
+    A file may parse and not compile: a `nonlocal` whose only binding is gone, for instance.
     """
     problems: list[Problem] = []
     for path, summary in after.summaries.items():

@@ -61,6 +61,7 @@ class Declared:
     lost_with: Mapping[str, Sequence[str]]  # batch -> parts and programs that it takes where it is on
     lost_flags: Mapping[str, str] = field(default_factory=dict)  # flag -> field that it filled
     lost_choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    lost_paths: frozenset[str] = frozenset()  # of the HTTP server
     lost_variables: frozenset[str] = frozenset()  # of the environment: nothing here reads them
     defaults: Mapping[str, Any] = field(default_factory=dict)
     upstream_flags: frozenset[str] = frozenset()  # of its server; none: unknown
@@ -100,6 +101,10 @@ class Declared:
         flags_before = frozenset(
             each["name"] for each in surface["before"] if (each["kind"], each["group"]) == ("flag", _PARSER)
         )
+        routes = [
+            {each["name"].split(" ")[-1] for each in surface[side] if each["kind"] == "route"}
+            for side in ("before", "after")
+        ]
         variables = {
             each["name"]
             for each in surface["differences"]
@@ -144,6 +149,7 @@ class Declared:
             lost_flags=flags,
             lost_choices={name: frozenset(values) for name, values in choices.items()},
             defaults=defaults,
+            lost_paths=frozenset(routes[0] - routes[1]),
             lost_variables=frozenset(variables),
         )
 

@@ -147,7 +147,9 @@ def _one(
     if name == "forward":
         return forward.check(asker, upstream, ours, plan.configurations, plan.jobs)
     if name == "servers":
-        return started.check(asker, upstream, ours, plan.servers, plan.jobs)
+        stated = declared.read(ours.folder.parent)
+        fitting, left = servers.fitting(plan.servers, stated.lost_flags, stated.lost_paths)
+        return started.check(asker, upstream, ours, fitting, plan.jobs, left)
     if name == "mutants":
         return mutants.check(asker, ours, plan.mutants, plan.seed)
     if name.startswith("imports"):

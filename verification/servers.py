@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,22 @@ class Server:
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Any] = field(default_factory=dict)  # JSON beside the model, by name
 
+    def without(self, flags: Collection[str], paths: Collection[str]) -> Server:
+        """It without these flags and their values, and without requests to these paths."""
+        words, taken = [], False
+        for word in self.words:
+            if word.startswith("--"):
+                taken = word in flags
+            if not taken:
+                words.append(word)
+        kept = tuple(each for each in self.requests if each.path not in paths)
+        return replace(self, words=tuple(words), requests=kept)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The flags without which it tests nothing that it is there for."""
+        return ("--disaggregation-mode",) * self.pair + ("--lora-paths",) * self.adapter
+
     def question(self) -> dict[str, Any]:
         """What the probe `server` is asked."""
         return {
@@ -77,3 +93,23 @@ def read(file: Path = FILE) -> tuple[Server, ...]:
 def chosen(names: tuple[str, ...] = ()) -> tuple[Server, ...]:
     """The servers with these names, or with a name that starts so; all without names."""
     return tuple(each for each in read() if not names or each.name.startswith(names))
+
+
+def fitting(
+    servers: Iterable[Server], flags: Collection[str], paths: Collection[str]
+) -> tuple[list[Server], dict[str, str]]:
+    """The servers for an output that has lost these flags and paths, and why others are left out, by name.
+
+    A server starts without the flags that are lost, with both trees alike. One that is then the same as another,
+    or that is there for the sake of a lost flag, is left out.
+    """
+    kept: dict[str, Server] = {}
+    left = {}
+    for server in servers:
+        lost = [word for word in (*server.needs, *server.words) if word in flags]
+        fitted = replace(server.without(flags, paths), name="")
+        if lost and (lost[0] in server.needs or fitted in kept.values()):
+            left[server.name] = f"the output has no {lost[0]}"
+        else:
+            kept[server.name] = fitted
+    return [replace(each, name=name) for name, each in kept.items()], left

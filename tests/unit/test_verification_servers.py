@@ -68,6 +68,25 @@ class TestServers:
         assert set(by_name["v1-cache-in-3fs"]["files"]) == {"hf3fs.json"}
         assert by_name["v1"]["files"] == {}
 
+    def test_a_server_starts_without_the_flags_that_the_output_lost(self) -> None:
+        requests = (servers.Request("a", "/a"), servers.Request("b", "/b"))
+        watched = servers.Server("watched", ("--metrics", "--level", "-1", "--tp-size", "2"), requests)
+        plain = servers.Server("plain", ("--tp-size", "2"), requests)
+        adapted = servers.Server("adapted", ("--lora-paths", "a"), requests, adapter=True)
+        paired = servers.Server("paired", (), requests, pair=True)
+        every = (watched, plain, adapted, paired)
+        assert servers.fitting(every, (), ()) == (list(every), {})
+        kept, left = servers.fitting(every, {"--metrics", "--level", "--disaggregation-mode"}, {"/a"})
+        assert [(each.name, each.words) for each in kept] == [
+            ("watched", ("--tp-size", "2")),
+            ("plain", ("--tp-size", "2")),
+            ("adapted", ("--lora-paths", "a")),
+        ]
+        assert all(each.requests == requests[1:] for each in kept)
+        assert left == {"paired": "the output has no --disaggregation-mode"}
+        assert set(servers.fitting(every[::-1], {"--metrics", "--level"}, ())[1]) == {"watched"}
+        assert set(servers.fitting(every, {"--lora-paths"}, ())[1]) == {"adapted"}
+
     def test_no_request_of_a_server_takes_the_place_of_another(self) -> None:
         for server in servers.read():
             names = [each.name for each in server.requests]

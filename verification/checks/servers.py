@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +14,16 @@ from verification.subjects import Subject
 
 
 def check(
-    asker: ProbeRunner, upstream: Subject, ours: Subject, servers: Iterable[Server], jobs: int
+    asker: ProbeRunner,
+    upstream: Subject,
+    ours: Subject,
+    servers: Iterable[Server],
+    jobs: int,
+    left_out: Mapping[str, str],
 ) -> Check:
-    """Start every server with both trees, `jobs` at a time: one case for each request of each."""
+    """Start every server with both trees, `jobs` at a time: one case for each request of each, and one that has
+    not run for each server that is left out, by its name and the reason.
+    """
 
     def one(server: Server) -> tuple[Case, ...]:
         name, question = f"server-{server.name}", server.question()
@@ -32,8 +39,9 @@ def check(
         return tuple(cases(server.name, theirs, mine, together))
 
     with side_by_side(jobs) as pool:
-        found = pool.map(one, servers)
-        return Check("servers", tuple(case for each in found for case in each))
+        found = [case for each in pool.map(one, servers) for case in each]
+    found += (Case(name, NOT_RUN, (why,)) for name, why in left_out.items())
+    return Check("servers", tuple(found))
 
 
 def _differ(theirs: Answer, mine: Answer, together: frozenset[str]) -> bool:

@@ -12,7 +12,7 @@ from builder.analysis.removals import Removal, Removals
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Edit, Rule
 from builder.source.fields import last_name
-from builder.specialize.text_index.identifier_index import file_counts
+from builder.source.words import file_counts
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
 from builder.surface.scan import calls
 from builder.surface.scan import place as place_of

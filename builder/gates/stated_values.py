@@ -23,7 +23,7 @@ from builder.memo import remembered
 from builder.source.class_constants import class_constants
 from builder.source.fields import nodes
 from builder.source.parse import parse
-from builder.specialize.text_index.identifier_index import file_counts
+from builder.source.words import file_counts
 
 _CLASS_HINT = "state the value that the class gives, declare the attribute absent, or except its name"
 _FIELD_HINT = (

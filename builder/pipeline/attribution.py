@@ -20,7 +20,7 @@ from builder.manifest.statements import Rule
 from builder.pipeline.cut import Cut
 from builder.pipeline.removed_blocks import Block, removed_blocks
 from builder.source.textdiff import Run, runs, split
-from builder.specialize.text_index.identifier_index import file_counts
+from builder.source.words import file_counts
 
 _MAX_ROUNDS = 40
 _LITERALS = frozenset(["True", "False"])

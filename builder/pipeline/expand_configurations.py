@@ -14,7 +14,7 @@ from builder.memo import remembered
 from builder.select.patterns import matches
 from builder.source.fields import last_name, nodes
 from builder.source.parse import parse
-from builder.specialize.text_index.identifier_index import file_counts
+from builder.source.words import file_counts
 from builder.tree import Snapshot
 
 _ASKED = re.compile(rb"\b(?:get|has)attr\(\s*(?:[\w.]*\.)?([A-Za-z_]\w*)\s*,\s*[\"']([A-Za-z_]\w*)[\"']")

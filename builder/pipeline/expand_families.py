@@ -19,7 +19,7 @@ from builder.memo import remembered
 from builder.pipeline.ranges import matches_nothing
 from builder.select.families import Families, Member
 from builder.source.class_constants import class_constants
-from builder.specialize.text_index.identifier_index import file_counts
+from builder.source.words import file_counts
 from builder.tree import Snapshot
 
 #: Names of questions, which code asks before it does something: the answer is true or false.

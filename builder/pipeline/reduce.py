@@ -19,12 +19,13 @@ from builder.pipeline.prune import UNREACHED, Pruned, python_modules, unreached_
 from builder.pipeline.run import Run, digest_of
 from builder.pipeline.starts import edges_of, roots
 from builder.select.patterns import PatternSet
+from builder.source.words import identifier_counts
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.leftovers import Leftover
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
 from builder.specialize.results import Specialized
 from builder.specialize.session import Session, specialize
-from builder.specialize.text_index.identifier_index import holding, identifier_counts
+from builder.specialize.text_index.identifier_index import holding
 from builder.tree import Snapshot
 
 #: The most times that an output is specialized. Two or three are usual; what a later pass would remove stays.

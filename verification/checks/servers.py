@@ -21,8 +21,9 @@ def check(
     jobs: int,
     left_out: Mapping[str, str],
 ) -> Check:
-    """Start every server with both trees, `jobs` at a time: one case for each request of each, and one that has
-    not run for each server that is left out, by its name and the reason.
+    """Start every server with both trees, `jobs` at a time: one case for each request of each.
+
+    A server that is left out, with the reason, is a case that has not run.
     """
 
     def one(server: Server) -> tuple[Case, ...]:

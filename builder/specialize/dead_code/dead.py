@@ -11,6 +11,7 @@ from typing import cast
 
 from builder.source.fields import nodes
 from builder.source.ops import DropItem, Op, Remove
+from builder.source.words import file_counts, identifier_counts
 from builder.specialize.dead_code.class_statements import Class
 from builder.specialize.dead_code.declarations import bound, declared
 from builder.specialize.dead_code.definition_effects import Effects
@@ -22,12 +23,7 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.program import Policy, Program
 from builder.specialize.text_index.content_answers import AnswerCache
-from builder.specialize.text_index.identifier_index import (
-    IdentifierIndex,
-    defines,
-    file_counts,
-    identifier_counts,
-)
+from builder.specialize.text_index.identifier_index import IdentifierIndex, defines
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import (
     DEFINITIONS,

@@ -5,25 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 
-from builder.specialize.text_index.shared_words import shared_counts
+from builder.source.words import file_counts, identifier_counts, shared_counts
 
-_WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 _DEFINES = re.compile(
     rb"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+([A-Za-z_]\w*)|^([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[^=]", re.M
 )
-
-
-def identifier_counts(data: bytes) -> Counter[bytes]:
-    """How often each identifier occurs, comments and strings included."""
-    return shared_counts(_WORD.findall(data))
-
-
-@lru_cache(maxsize=8192)  # the Python of an upstream and its edited texts
-def file_counts(data: bytes) -> Counter[bytes]:
-    """How often each identifier occurs in the text of a file, which is counted once. Nobody may change it."""
-    return identifier_counts(data)
 
 
 def defines(data: bytes) -> Counter[bytes]:

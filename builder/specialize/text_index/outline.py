@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from builder.specialize.text_index.shared_words import shared_words
+from builder.source.words import shared_words
 
 _IMPORT = re.compile(
     rb"[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n;]*)|import[ \t]+([^\n;]*))"

@@ -11,7 +11,7 @@ from functools import cache
 from builder.graph.names import absolute
 from builder.source.encoding import BOM
 from builder.source.layout import suites
-from builder.specialize.text_index.identifier_index import file_counts
+from builder.source.words import file_counts
 from builder.specialize.text_index.outline import imports
 from builder.specialize.text_index.text_search import Lines, lines_with, statements, touches
 from builder.specialize.unit import Unit

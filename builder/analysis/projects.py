@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,11 +19,16 @@ RUNTIME_SUFFIXES = (
 
 
 class Requirement(NamedTuple):
-    """A requirement as written; `extra` is empty for a plain dependency."""
+    """A requirement as written; `extra` is empty for a plain dependency.
+
+    `key`: where pyproject.toml has it: a list, or for poetry's dependencies a key of its own (not `listed`).
+    """
 
     name: str
     extra: str
     text: str
+    key: str
+    listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +80,31 @@ def _toml(data: bytes) -> dict[str, Any]:
 
 def _project(path: str, packages: Mapping[str, str], table: Mapping[str, Any]) -> Project:
     project = table.get("project", {})
-    rows = [Requirement(requirement_name(t), "", t) for t in project.get("dependencies", ())]
-    for extra, texts in project.get("optional-dependencies", {}).items():
-        rows += [Requirement(requirement_name(t), extra, t) for t in texts]
-    setuptools = table.get("tool", {}).get("setuptools", {})
-    data = setuptools.get("package-data")
+    tools = table.get("tool", {})
+    data = tools.get("setuptools", {}).get("package-data")
     return Project(
         path,
         requirement_name(str(project.get("name", ""))),
         packages,
-        tuple(rows),
+        tuple(_requirements(project, tools.get("poetry", {}))),
         {**project.get("scripts", {}), **project.get("gui-scripts", {})},
         {k: tuple(v) for k, v in data.items()} if data is not None else None,
     )
+
+
+def _requirements(project: Mapping[str, Any], poetry: Mapping[str, Any]) -> Iterator[Requirement]:
+    for text in project.get("dependencies", ()):
+        yield Requirement(requirement_name(text), "", text, "project.dependencies")
+    for extra, texts in project.get("optional-dependencies", {}).items():
+        for text in texts:
+            yield Requirement(requirement_name(text), extra, text, f"project.optional-dependencies.{extra}")
+    for text in poetry.get("dependencies", {}):
+        if text != "python":
+            key = f"tool.poetry.dependencies.{text}"
+            yield Requirement(requirement_name(text), "", text, key, listed=False)
+    for extra, texts in poetry.get("extras", {}).items():
+        for text in texts:
+            yield Requirement(requirement_name(text), extra, text, f"tool.poetry.extras.{extra}")
 
 
 #: imported module -> (file, line, whether it may fail) of each place

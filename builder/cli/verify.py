@@ -71,11 +71,15 @@ def command(
     request = options.ask(**others)
     _find_harness()
 
-    from verification import matrix, run, servers, subjects
+    from verification import coverage, matrix, run, servers, subjects
     from verification.evidence import NAME, statement
     from verification.page import page
     from verification.results import FAILED
 
+    package = coverage.PACKAGE.partition("/")[0]
+    if package not in request.manifest.packages:
+        message = f"`verify` runs the package {package}, which this manifest does not build."
+        raise fail("E003", message, hint="run the project's own tests on OUT/tree")
     for name in checks:
         if name not in run.CHECKS:
             raise click.UsageError(f"'{name}' is no check; the checks are {', '.join(run.CHECKS)}")

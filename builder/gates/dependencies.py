@@ -26,8 +26,8 @@ def check(
     for row in unused(project, uses, manifest):
         extra = f" (extra {row.extra})" if row.extra else ""
         message = f"{project.path}: the dependency {row.text!r}{extra} is imported nowhere"
-        key = f"project.optional-dependencies.{row.extra}" if row.extra else "project.dependencies"
-        edit = f"{{file: {project.path}, remove: {key}, value: {row.name}, unused: true}}"
+        value = f", value: {row.name}, unused: true" if row.listed else ""
+        edit = f"{{file: {project.path}, remove: {row.key}{value}}}"
         hint = (
             f"add `{edit}` to `toml` of the batch that took the imports, or say under "
             "guarantees.dependencies why it stays"
@@ -50,8 +50,7 @@ def unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Require
 
 def _removes(edit: TomlEdit, row: Requirement, project: Project) -> bool:
     """Return whether the edit removes this requirement, alone or with all of its extra."""
-    where = f"project.optional-dependencies.{row.extra}" if row.extra else "project.dependencies"
-    return (edit.file, edit.op, edit.key) == (project.path, "remove", where) and (
+    return (edit.file, edit.op, edit.key) == (project.path, "remove", row.key) and (
         edit.value is None or requirement_name(str(edit.value)) == row.name
     )
 

@@ -320,9 +320,11 @@ def _told(settings: _Settings) -> Iterator[tuple[str, str, Sequence[str]]]:
     if backend.startswith("setuptools") and not any(packages or folders for packages, folders in stated):
         yield "src", "*", ()  # what setuptools finds by itself
     for keys in _PATHS:
+        bases = {path.strip("./") for path in _lines(settings.tool(*keys[:-1], "sources"))}
         for path in _lines(settings.tool(*keys)):
             base, _, package = path.removeprefix("./").strip("/").rpartition("/")
-            yield base, package, ()
+            # hatch takes a source out of the paths of what it packs: the packages are below it
+            yield (path.strip("./"), "*", ()) if path.strip("./") in bases else (base, package, ())
     for table in settings.tool("poetry", "packages") or ():
         if isinstance(table, Mapping):
             package = str(table.get("include", "")).partition("*")[0].strip("/").replace("/", ".")

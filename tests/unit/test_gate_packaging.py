@@ -81,6 +81,22 @@ def test_a_dependency_that_a_batch_which_is_off_would_have_removed_may_stay() ->
     assert len(run({"python/pkg/quant.py": None}, (), None, (other,))) == 2
 
 
+def test_the_requirements_of_poetry_are_requirements() -> None:
+    poetry = (
+        '[tool.poetry]\nname = "pkg"\n[tool.poetry.dependencies]\npython = ">=3.10"\npillow = "*"\npyzmq = "^25"\n'
+        'ninja = "*"\ngguf = {version = "*", optional = true}\nopentelemetry-sdk = "*"\n'
+        '[tool.poetry.extras]\nquant = ["gguf"]\n'
+    )
+    upstream = {**FILES, "python/pyproject.toml": poetry}
+    assert run({}, (), upstream) == []
+    hints = [str(problem.hint) for problem in run({"python/pkg/quant.py": None}, (), upstream)]
+    assert ["remove: tool.poetry.dependencies.gguf}" in hint for hint in hints] == [True, False, False]
+    assert "remove: tool.poetry.extras.quant, value: gguf, unused: true}" in hints[2]
+    rows = ("dependencies.gguf", "dependencies.opentelemetry-sdk", "extras.quant")
+    edits = tuple(edit("remove", f"tool.poetry.{row}", None) for row in rows)
+    assert run({"python/pkg/quant.py": None}, (), upstream, edits) == []
+
+
 def test_a_pattern_that_a_batch_which_is_off_would_have_added_is_not_asked_for() -> None:
     main = FILES["python/pkg/main.py"] + "\n\nload('z.cuh')\n"
     changes: dict[str, str | None] = {"python/pkg/main.py": main, "python/pkg/csrc/deep/z.cuh": ""}

@@ -162,6 +162,17 @@ def tree(files: dict[str, str]) -> Snapshot:
         ),
         (
             {
+                "pyproject.toml": '[build-system]\nbuild-backend = "hatchling.build"\n[project]\nname = "a"\n'
+                '[tool.hatch.build.targets.wheel]\nonly-include = ["src"]\nsources = ["src"]\n',
+                "src/one/__init__.py": "",
+                "src/two/__init__.py": "",
+            },
+            "a",
+            {"one": "src/one", "two": "src/two"},
+            (),
+        ),
+        (
+            {
                 "pyproject.toml": '[tool.poetry]\nname = "a"\n'
                 'packages = [{include = "one", from = "lib"}, {include = "org/two/**/*.py"}]\n',
                 "lib/one/__init__.py": "",
@@ -213,6 +224,7 @@ def tree(files: dict[str, str]) -> Snapshot:
         "find in setup.cfg",
         "find_packages",
         "hatch",
+        "hatch sources",
         "poetry from",
         "flit",
         "several in src",

@@ -307,6 +307,14 @@ class _Reader:
 _TEXT = re.compile(r"\s*(?:- )*[\w.-]+: +[^\s'\"\[{|>&*]")
 
 
+def _empty_list(lines: list[str], item: int) -> int:
+    """The number of the line with `key: []` above an item, with comments between; 0 without one."""
+    above = item - 1
+    while above > 0 and (not lines[above].strip() or lines[above].lstrip().startswith("#")):
+        above -= 1
+    return above + 1 if re.fullmatch(r"\s*[\w-]+: *\[ *\] *(?:#.*)?", lines[above]) else 0
+
+
 def _syntax(error: Any, file: str, text: str) -> Problem:
     at = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if at is None:
@@ -324,6 +332,8 @@ def _syntax(error: Any, file: str, text: str) -> Problem:
         hint = "quote a name that starts with `*`"
     elif "mapping values" in str(error.problem) and _TEXT.match(lines[at.line][: at.column]):
         hint = "quote the text: it holds a colon and a space"
+    elif rest.startswith("-") and (empty := _empty_list(lines, at.line)):
+        hint = f"take `[]` out of line {empty}, which says that the list is empty"
     elif "mapping values" in str(error.problem) or "block mapping" in context:
         hint = "indent this line and those above it as the other lines of their mapping"
     return Problem("M001", f"The file is not YAML: {error.problem}{context}.", mark, hint=hint)

@@ -109,9 +109,9 @@ def _lines(
             yield from (f"#     {quoted(row.name)}: ...  # {row.conditions} conditions" for row in rows)
         yield ""
     example = list(_example(outside, seen.feature))
-    such = " For example, in place of `[]`:" if example else ""
+    such = " For example, without the `#`:" if example else ""
     yield f"# A batch is one decision with its reason; `--without ID` switches it off.{such}"
-    yield "batches: []"
+    yield "batches:"
     yield from example
     if seen.registries:
         yield ""

@@ -83,8 +83,8 @@ def test_a_dependency_that_a_batch_which_is_off_would_have_removed_may_stay() ->
 
 def test_the_requirements_of_poetry_are_requirements() -> None:
     poetry = (
-        '[tool.poetry]\nname = "pkg"\n[tool.poetry.dependencies]\npython = ">=3.10"\npillow = "*"\npyzmq = "^25"\n'
-        'ninja = "*"\ngguf = {version = "*", optional = true}\nopentelemetry-sdk = "*"\n'
+        '[tool.poetry]\nname = "pkg"\n[tool.poetry.dependencies]\npython = ">=3.10"\npillow = "*"\n'
+        'pyzmq = "^25"\nninja = "*"\ngguf = {version = "*", optional = true}\nopentelemetry-sdk = "*"\n'
         '[tool.poetry.extras]\nquant = ["gguf"]\n'
     )
     upstream = {**FILES, "python/pyproject.toml": poetry}

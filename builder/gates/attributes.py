@@ -2,7 +2,8 @@
 
 Three readings of `x.name`, from certain to likely: `x` is an import or a class of the file (followed
 through modules, classes and enums); `x` is `self` in a class that lost the name; `name` was a member
-of a kept class and no module or class of the output has it any more.
+of a kept class, or the file itself stored it (`app.state.name = ...`), and nothing of the output has it any
+more.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from builder.spelling import nearest
 
 _ATTRIBUTE = re.compile(rb"\.\s*([A-Za-z_]\w*)")
 _GETATTR = re.compile(rb"getattr\([^,()]+(?:\(\))?,\s*[\"'](\w+)[\"']\s*,?\s*\)")
+#: `app.state.x = ...`: what is an attribute of another object holds whatever a program stores in it.
+_STORE = re.compile(rb"\w\.\w+\.([A-Za-z_]\w*)[ \t]*=[^=]")
 _TEXT = re.compile(rb"[\"'](\w+)[\"']\s*[,\])}]")
 #: What torch.nn.Module gives to a class that no longer defines it itself.
 _INHERITED = {"forward", "extra_repr", "train", "eval", "to", "cuda", "cpu", "half", "float", "apply"}
@@ -94,20 +97,33 @@ class Losses:
                 by_name.setdefault(name, []).append(owner)
         return by_name
 
+    def unstored(self, path: str) -> frozenset[str]:
+        """The names that a file stored as `app.state.x = ...`, and that nothing stores now."""
+        old, new = self.before.summaries.get(path), self.after.summaries[path]
+        names = old.stores - new.stores - self.defined if old and new.module else frozenset[str]()
+        if not names:
+            return names
+        return names.intersection(match.decode() for match in _STORE.findall(self.before.snapshot[path]))
+
     @cached_property
-    def nowhere(self) -> frozenset[str]:
-        """Lost members whose names nothing in the output defines or stores."""
+    def defined(self) -> frozenset[str]:
+        """What anything in the output defines or stores."""
         defined: set[str] = set()
         for summary in self.after.summaries.values():
             defined.update(summary.names, summary.stores)
             defined.update(name.rpartition(".")[2] for name in summary.members)
             for names in summary.attributes.values():
                 defined.update(names)
-        return frozenset(set(self.members) - defined)
+        return frozenset(defined)
+
+    @cached_property
+    def nowhere(self) -> frozenset[str]:
+        """Lost members whose names nothing in the output defines or stores."""
+        return frozenset(self.members) - self.defined
 
     def concern(self, summary: Summary, data: bytes) -> bool:
         """Return whether the text has an attribute that was removed, so that its tree is worth reading."""
-        names: set[str] = set(self.nowhere)
+        names: set[str] = {*self.nowhere, *self.unstored(summary.path)}
         fields: set[str] = set()  # these may be used as keywords, too
         index = self.after.index
         for item in summary.imports:
@@ -163,6 +179,7 @@ def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
         elif origin := index.origin(item.target, item.name):
             roots[item.bound] = origin
     tree = parse(losses.after.snapshot[path], path).tree
+    unstored = losses.unstored(path)
     for node, owner, me in _attributes(tree.body, "", ""):
         if isinstance(node, ast.Call):
             own = Origin(summary.module, owner) if me and owner and summary.module else None
@@ -193,6 +210,8 @@ def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
         if isinstance(node.ctx, ast.Load) and node.attr in losses.nowhere:
             text = ast.unparse(node)
             yield Use(node.lineno, text, losses.members[node.attr][0], node.attr)
+        elif isinstance(node.ctx, ast.Load) and node.attr in unstored:
+            yield Use(node.lineno, ast.unparse(node), Origin(summary.module), node.attr)
 
 
 def _call(node: ast.Call, roots: dict[str, Origin | None], losses: Losses) -> Iterator[Use]:
@@ -299,15 +318,28 @@ def _problem(path: str, use: Use, losses: Losses, removals: Removals, manifest: 
     else:
         reason, known = removals.missing_name(before, after, missing), after.index.names(use.owner.module)
     hint = "edit this use, or keep what it names"
-    if reason is None and use.owner.qualname:
+    if reason is None:
         reason = _stated_value(use.name, manifest)
         hint = "drop this use by an edit, or state the value of the condition around it" if reason else hint
+        if readers := ", ".join(_readers(path, use, after)):
+            hint = f"where nothing needs the functions that read it: `drop: [{readers}]` in the batch"
     why = because(reason)
     message = f"{path}:{use.line}: {use.text} needs {use.name!r}, which {use.owner} no longer has{why}"
     if reason:
         return after.problem("G004", path, use.line, message, reason.mark, hint, f"{use.owner}{why}")
     hint = nearest(use.name, known, cutoff=0.75) or hint
     return after.problem("G004", path, use.line, message, None, hint)
+
+
+def _readers(path: str, use: Use, after: IndexedTree) -> Iterator[str]:
+    """The functions of a module that read what it no longer stores."""
+    if use.owner.qualname or use.owner.module != after.summaries[path].module:
+        return
+    for node in parse(after.snapshot[path], path).tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
+            isinstance(one, ast.Attribute) and one.attr == use.name for one in ast.walk(node)
+        ):
+            yield f"{use.owner.module}.{node.name}"
 
 
 def _stated_value(name: str, manifest: Manifest) -> Removal | None:

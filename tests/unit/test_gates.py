@@ -234,6 +234,21 @@ ENUMS = {
 NO_GGUF = {"fmt.py": "from enum import Enum\n\n\nclass Format(Enum):\n    AUTO = 1\n"}
 
 
+def test_what_a_file_stored_in_the_state_of_an_application_and_only_reads_now_is_found() -> None:
+    serve = "def start(app):\n    app.state.chat = 1\n    app.state.text = 2\n\n\ndef ask(request):\n"
+    serve += "    return request.app.state.chat, request.app.state.text\n"
+    other = "def read(request):\n    return request.app.state.chat\n"
+    files = {"serve.py": serve, "other.py": other}
+    before, after = worlds(files, {"serve.py": serve.replace("    app.state.chat = 1\n", "")})
+    (problem,) = attributes.check(before, after, manifest(), NOTHING)
+    assert (
+        "serve.py:6" in problem.message and "needs 'chat', which pkg.serve no longer has" in problem.message
+    assert "`drop: [pkg.serve.ask]`" in str(problem.hint)
+    )
+    stored = {"serve.py": serve.replace("app.state.chat = 1", "app.chat = 1")}
+    assert attributes.check(*worlds(files, stored), manifest(), NOTHING) == []
+
+
 def test_a_removed_enum_member_is_found_through_a_reexport() -> None:
     before, after = worlds(ENUMS, NO_GGUF)
     removals = dropped("pkg.fmt.Format.GGUF", "gguf")

@@ -241,10 +241,9 @@ def test_what_a_file_stored_in_the_state_of_an_application_and_only_reads_now_is
     files = {"serve.py": serve, "other.py": other}
     before, after = worlds(files, {"serve.py": serve.replace("    app.state.chat = 1\n", "")})
     (problem,) = attributes.check(before, after, manifest(), NOTHING)
-    assert (
-        "serve.py:6" in problem.message and "needs 'chat', which pkg.serve no longer has" in problem.message
+    assert "serve.py:6" in problem.message
+    assert "needs 'chat', which pkg.serve no longer has" in problem.message
     assert "`drop: [pkg.serve.ask]`" in str(problem.hint)
-    )
     stored = {"serve.py": serve.replace("app.state.chat = 1", "app.chat = 1")}
     assert attributes.check(*worlds(files, stored), manifest(), NOTHING) == []
 

@@ -3,12 +3,21 @@
 
 def _run() -> int:
     """Run the command line; the exit status."""
-    from builder.cli import main
+    import sys
 
     try:
+        from builder.cli import main
+
         main()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except ModuleNotFoundError as error:  # not even an internal error can be reported
+        print(
+            f"error: {sys.executable} has no package `{error.name}`.\n"
+            "  = help: `make setup` makes an environment that has it: use .venv/bin/python",
+            file=sys.stderr,
+        )
+        return 7
     return 0
 
 

@@ -213,15 +213,17 @@ class Causes:
     def detail(self, item: Item, detail: str, old: Value, new: Value) -> Cause | None:
         """What accounts for any other change of an item."""
         place = item.places[0]
+        own = self.own(item.key, item, place)
         if isinstance(old, Expression):
             arm = self.conditions.arm(place, old.text)
             if arm is not None and (arm[0] == new or arm[0] == getattr(new, "text", None)):
                 return arm[1]
         return (
             self.read_from(item, detail, old)
-            or self.name(self.own(item.key, item, place))
+            or self.name(own)
             or self.path(place.path)
             or self.script(item.key)
+            or next((_by(edit) for edit in self.edits if edit.kind == "set" and edit.target == own), None)
             or self.edit(place, item.key.name, str(old))
             # another place states it now
             or (self.conditions.impossible(place) if len(item.places) > 1 else None)

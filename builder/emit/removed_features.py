@@ -60,8 +60,15 @@ def tables(surfaces: Surfaces, manifest: Manifest, parser: str) -> Tables:
         "MODELS": dict(sorted(architectures.items())),
         "ROUTES": dict(sorted(others[ROUTES].items())),
         "VARIABLES": dict(sorted(others[VARIABLES].items())),
-        "UNDO": {batch: options(manifest, [batch]) for batch in sorted(used - {BASE})},
+        "UNDO": {batch: _undo(manifest, batch) for batch in sorted(used - {BASE})},
     }
+
+
+def _undo(manifest: Manifest, batch: str) -> str:
+    """With or without which options a build has what a batch leaves out."""
+    if batch in manifest.switched_on:
+        return f"without `--with {batch}`"
+    return f"with `{options(manifest, [batch])}`"
 
 
 def _free(after: Surface, manifest: Manifest, parser: str) -> Iterator[tuple[str, str, str]]:

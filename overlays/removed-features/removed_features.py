@@ -24,7 +24,7 @@ MODELS: dict[str, tuple[str, str]] = {}
 ROUTES: dict[str, str] = {}
 #: environment variable -> decision
 VARIABLES: dict[str, str] = {}
-#: decision -> the options of a build that undo it
+#: decision -> with or without which options a build undoes it; none for what is left out with no feature
 UNDO: dict[str, str] = {}
 
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '([^']*)'")
@@ -40,17 +40,24 @@ def explain(kind: str, value: str) -> str | None:
             return None
         module, decision = MODELS[value]
         what = f"The architecture {value}"
-        back = f"add `{module}` to roots.models.keep in the manifest and build again"
+        back = f"To bring it back, add `{module}` to roots.models.keep in the manifest and build again."
     else:
         decision = FLAGS.get(value) if kind == "flag" else CHOICES.get(kind, {}).get(value)
         if decision is None:
             return None
         what = f"The option {value}" if kind == "flag" else f"The choice `{kind} {value}`"
-        back = f"build with `{UNDO[decision]}`"
+        back = _back(decision)
     return (
         f"{what} is not part of {DISTRIBUTION}: {DECISIONS[decision]}"
-        f" (batch `{decision}` of its manifest) To bring it back, {back}."
+        f" (batch `{decision}` of its manifest) {back}"
     )
+
+
+def _back(decision: str) -> str:
+    """How a build brings back what a decision left out."""
+    if decision not in UNDO:
+        return "It left with the last code that used it, and no option of a build brings it back alone."
+    return f"To bring it back, build {UNDO[decision]}."
 
 
 def explained(kind: str, values: str | Iterable[str], message: str) -> str:
@@ -112,7 +119,7 @@ def listing() -> str:
         lines += ["", f"{decision}: {DECISIONS[decision]}"]
         lines += [f"  {title}: {', '.join(names)}" for title, names in found.items()]
         if set(found) != {"architectures"}:
-            lines.append(f"  To bring it back, build with `{UNDO[decision]}`.")
+            lines.append(f"  {_back(decision)}")
         if "architectures" in found:
             lines.append(
                 "  To bring an architecture back, add its module to roots.models.keep in the manifest."

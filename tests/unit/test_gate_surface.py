@@ -410,3 +410,19 @@ class TestAFieldThatIsReadFromTheCommandLine:
                     "            parser.add_argument('--sparse')\n")  # fmt: skip
         old, new = ARGUMENTS.replace(one, one + two), ARGUMENTS.replace(one, two)
         assert found(package({"a.py": old}), package({"a.py": new}), manifest(batches=(SPARSE,))) == []
+
+
+def test_an_edit_that_sets_a_field_accounts_for_another_default_of_its_flag() -> None:
+    text = """
+        import dataclasses
+        from pkg.arg import A, Arg
+
+        @dataclasses.dataclass
+        class ServerArgs:
+            port: A[int, Arg(help="The port.")] = 300
+    """
+    after = dedent(text).replace("300", "1800")
+    stated = batch(edits=(edit("set", "pkg.args.ServerArgs.port", by="1800"),))
+    assert batches_of(one({"args.py": dedent(text)}, {"args.py": after}, stated)) == ["b"]
+    other = batch(edits=(edit("set", "pkg.args.ServerArgs.size", by="1800"),))
+    assert batches_of(one({"args.py": dedent(text)}, {"args.py": after}, other)) == []

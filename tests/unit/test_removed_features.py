@@ -86,7 +86,7 @@ def test_the_tables_hold_what_left_from_the_servers_parser_and_the_models() -> N
         "MODELS": {"LlamaForCausalLM": ("llama", "models")},
         "ROUTES": {},
         "VARIABLES": {},
-        "UNDO": {name: f"--without {name}" for name in WHY},
+        "UNDO": {name: f"with `--without {name}`" for name in WHY},
     }
 
 
@@ -143,6 +143,25 @@ def test_the_way_back_switches_off_what_the_decision_needs_off(tmp_path: Path) -
     assert made.explain("--backend", "fa3").endswith("build with `--without fa3-fa4 --with-needs`.")
     assert "To bring it back, build with `--without fa3-fa4 --with-needs`." in made.listing()
     assert made.explain("flag", "--grpc-mode").endswith("build with `--without grpc`.")
+
+
+def test_a_batch_that_an_option_switched_on_is_undone_without_it(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    found, whole, parser = stated(*SOME)
+    on = replace(whole, switched_on=("grpc", "fa3-fa4"))
+    made = module(filled(TEMPLATE.read_bytes(), tables(found, on, parser)), tmp_path)
+    assert made.explain("flag", "--grpc-mode").endswith("To bring it back, build without `--with grpc`.")
+
+
+def test_what_the_base_of_the_manifest_leaves_out_is_listed_too(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    found, whole, parser = stated(lost("flag", "pkg.args", "--page", BASE))
+    whole = replace(whole, batches=(*whole.batches, Batch(BASE, "Nothing reaches it.", HERE)))
+    made = module(filled(TEMPLATE.read_bytes(), tables(found, whole, parser)), tmp_path)
+    assert made.explain("flag", "--page").endswith("no option of a build brings it back alone.")
+    assert "no option of a build brings it back alone." in made.listing()
 
 
 def test_what_never_existed_keeps_upstreams_message(ours: ModuleType) -> None:

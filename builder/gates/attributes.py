@@ -27,7 +27,7 @@ from builder.spelling import nearest
 _ATTRIBUTE = re.compile(rb"\.\s*([A-Za-z_]\w*)")
 _GETATTR = re.compile(rb"getattr\([^,()]+(?:\(\))?,\s*[\"'](\w+)[\"']\s*,?\s*\)")
 #: `app.state.x = ...`: what is an attribute of another object holds whatever a program stores in it.
-_STORE = re.compile(rb"\w\.\w+\.([A-Za-z_]\w*)[ \t]*=[^=]")
+_STORE = re.compile(rb"(?<![\w.])(?!self\.)\w+\.(\w+)\.([A-Za-z_]\w*)[ \t]*=[^=]")
 _TEXT = re.compile(rb"[\"'](\w+)[\"']\s*[,\])}]")
 #: What torch.nn.Module gives to a class that no longer defines it itself.
 _INHERITED = {"forward", "extra_repr", "train", "eval", "to", "cuda", "cpu", "half", "float", "apply"}
@@ -97,13 +97,14 @@ class Losses:
                 by_name.setdefault(name, []).append(owner)
         return by_name
 
-    def unstored(self, path: str) -> frozenset[str]:
-        """The names that a file stored as `app.state.x = ...`, and that nothing stores now."""
+    def unstored(self, path: str) -> frozenset[tuple[str, str]]:
+        """(state, x) where a file stored `app.state.x = ...`, and nothing stores an x now."""
         old, new = self.before.summaries.get(path), self.after.summaries[path]
         names = old.stores - new.stores - self.defined if old and new.module else frozenset[str]()
         if not names:
-            return names
-        return names.intersection(match.decode() for match in _STORE.findall(self.before.snapshot[path]))
+            return frozenset()
+        stored = ((holder.decode(), x.decode()) for holder, x in _STORE.findall(self.before.snapshot[path]))
+        return frozenset((holder, x) for holder, x in stored if x in names)
 
     @cached_property
     def defined(self) -> frozenset[str]:
@@ -123,7 +124,7 @@ class Losses:
 
     def concern(self, summary: Summary, data: bytes) -> bool:
         """Return whether the text has an attribute that was removed, so that its tree is worth reading."""
-        names: set[str] = {*self.nowhere, *self.unstored(summary.path)}
+        names: set[str] = {*self.nowhere, *(name for _, name in self.unstored(summary.path))}
         fields: set[str] = set()  # these may be used as keywords, too
         index = self.after.index
         for item in summary.imports:
@@ -210,7 +211,7 @@ def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
         if isinstance(node.ctx, ast.Load) and node.attr in losses.nowhere:
             text = ast.unparse(node)
             yield Use(node.lineno, text, losses.members[node.attr][0], node.attr)
-        elif isinstance(node.ctx, ast.Load) and node.attr in unstored:
+        elif isinstance(node.ctx, ast.Load) and (getattr(node.value, "attr", ""), node.attr) in unstored:
             yield Use(node.lineno, ast.unparse(node), Origin(summary.module), node.attr)
 
 

@@ -237,6 +237,7 @@ NO_GGUF = {"fmt.py": "from enum import Enum\n\n\nclass Format(Enum):\n    AUTO =
 def test_what_a_file_stored_in_the_state_of_an_application_and_only_reads_now_is_found() -> None:
     serve = "def start(app):\n    app.state.chat = 1\n    app.state.text = 2\n\n\ndef ask(request):\n"
     serve += "    return request.app.state.chat, request.app.state.text\n"
+    serve += "    request.app.text\n"
     other = "def read(request):\n    return request.app.state.chat\n"
     files = {"serve.py": serve, "other.py": other}
     before, after = worlds(files, {"serve.py": serve.replace("    app.state.chat = 1\n", "")})

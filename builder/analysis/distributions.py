@@ -29,6 +29,7 @@ _PROVIDED: dict[str, tuple[str, ...]] = {
     "imageio": ("imageio", "imageio-ffmpeg"),
     "jwt": ("pyjwt",),
     "kernels": ("kernels",),
+    "markdown_it": ("markdown-it-py",),
     "multipart": ("python-multipart",),
     "opentelemetry": ("opentelemetry-api",),
     "opentelemetry.exporter.otlp": ("opentelemetry-exporter-otlp",),

@@ -35,11 +35,15 @@ def _problem(
 ) -> Problem:
     index = after.index
     origin = Origin(item.module, item.name)
+    lost = before.index.locate(item.module) if item.how == STRING else None
+    named = lost is not None and bool(lost.qualname)
     if item.how == STRING:
-        reason = removals.missing(after, before.index.locate(item.module) or origin)
+        reason = removals.missing(after, lost or origin)
     else:
         reason = removals.missing_name(before, after, origin)
-    if item.how == EXPORT:
+    if named:
+        text = f"a text names {item.module}, which is not there"
+    elif item.how == EXPORT:
         text = f"__all__ lists {item.name!r}, which {item.module} does not have"
     elif item.name:
         text = f"cannot import name {item.name!r} from {item.module}"
@@ -50,4 +54,7 @@ def _problem(
     near = None if reason else nearest(item.name or item.module, known, cutoff=0.75)
     message = f"{path}:{item.line}: {text} ({item.how}){because(reason)}"
     hint = near or "drop this import and its uses, or keep what it names"
+    last = item.module.rpartition(".")[2]
+    if named and f'"{last}"'.encode() in after.snapshot[path]:  # of a table of what is imported on demand
+        hint = f"where nothing asks for it: {{drop_entry: '\"{last}\"', in: {after.summaries[path].module}}}"
     return after.problem("G002", path, item.line, message, reason.mark if reason else None, hint)

@@ -11,6 +11,7 @@ from builder.graph.modules import Reference
 from builder.graph.names import absolute
 from builder.source.fields import nodes
 
+_TABLE = re.compile(rb"[\"'][A-Za-z_][\w.]*[\"']\s*:\s*[\[(]\s*[\"']")
 _RELATIVE = re.compile(rb"[\"'](\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)[\"']")
 
 
@@ -25,6 +26,8 @@ def references(
         return
     names = "|".join(map(re.escape, tops))
     found = [*_whole(data, names), *_composed(data, tree, {"__name__": module, "__package__": parent}, names)]
+    if module and module == parent and _TABLE.search(data):
+        found += _table(tree, parent)
     yield from sorted(dict.fromkeys(found), key=lambda one: one.line)
 
 
@@ -49,6 +52,18 @@ def _composed(data: bytes, tree: ast.Module, known: Mapping[str, str], names: st
             match = dotted.fullmatch(_text(node, values) or "")
             if match:
                 yield Reference(match[1], node.lineno)
+
+
+def _table(tree: ast.Module, package: str) -> Iterator[Reference]:
+    """What a package imports on demand, by a table: `{"module": ["Name", ...]}`."""
+    for statement in tree.body:
+        value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
+        for key, names in zip(value.keys, value.values, strict=True) if isinstance(value, ast.Dict) else ():
+            module = key.value if isinstance(key, ast.Constant) else None
+            if isinstance(module, str) and isinstance(names, (ast.List, ast.Tuple)):
+                for name in names.elts:
+                    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                        yield Reference(f"{package}.{module}.{name.value}", name.lineno)
 
 
 def bindings(tree: ast.Module) -> Counter[str]:

@@ -334,6 +334,8 @@ def _syntax(error: Any, file: str, text: str) -> Problem:
         hint = "quote the text: it holds a colon and a space"
     elif rest.startswith("-") and (empty := _empty_list(lines, at.line)):
         hint = f"take `[]` out of line {empty}, which says that the list is empty"
+    elif rest.startswith("- id:"):
+        hint = "a batch belongs below the others, under `batches`"
     elif "mapping values" in str(error.problem) or "block mapping" in context:
         hint = "indent this line and those above it as the other lines of their mapping"
     return Problem("M001", f"The file is not YAML: {error.problem}{context}.", mark, hint=hint)

@@ -224,6 +224,19 @@ def test_a_ruff_configuration_around_the_temporary_folder_is_ignored(
     assert [f.symbol for f in names.findings({"after/a.py": b"print(zzz)\n"})] == ["zzz"]
 
 
+def test_a_table_of_what_is_imported_on_demand_names_what_is_there() -> None:
+    table = 'from pkg.lazy import Lazy\n\n_structure = {"conf": ["Kept", "Gone"], "colours": ["red"]}\n'
+    files = {
+        "__init__.py": table,
+        "lazy.py": "class Lazy: ...\n",
+        "conf.py": "class Kept: ...\nclass Gone: ...\n",
+    }
+    before, after = worlds(files, {"conf.py": "class Kept: ...\n"})
+    (problem,) = imports.check(before, after, manifest(), NOTHING)
+    assert "a text names pkg.conf.Gone, which is not there" in problem.message
+    assert problem.hint == "where nothing asks for it: {drop_entry: '\"Gone\"', in: pkg}"
+
+
 # G004
 
 ENUMS = {

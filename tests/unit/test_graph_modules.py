@@ -256,6 +256,18 @@ def test_strings_put_together_from_constants_of_the_file_are_references(text: st
     assert composed == names
 
 
+def test_what_a_package_imports_on_demand_by_a_table_is_a_reference() -> None:
+    text = '_structure = {\n    "a": [],\n    "b.c": ["One", "two"],\n    3: ["x"],\n}\n'
+    text += 'other = {"k": ["v"], "l": 1}\n'
+    package = summarise(text.encode(), "python/pkg/sub/__init__.py", "pkg.sub", ("pkg",))
+    assert [(r.name, r.line) for r in package.references] == [
+        ("pkg.sub.b.c.One", 3),
+        ("pkg.sub.b.c.two", 3),
+        ("pkg.sub.k.v", 6),
+    ]
+    assert scan(text).references == ()  # of a module that is no package
+
+
 def test_a_constant_that_names_a_package_is_a_reference_before_what_it_is_part_of() -> None:
     found = scan('_PACKAGE = "pkg.kernels"\nregister(target=f"{_PACKAGE}.gemm:run")\n')
     assert [(r.name, r.line) for r in found.references] == [("pkg.kernels", 1), ("pkg.kernels.gemm", 2)]

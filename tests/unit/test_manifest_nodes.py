@@ -103,6 +103,19 @@ def test_what_is_refused_is_refused_at_its_place(text: str | bytes, place: tuple
     assert found(text) == [place]
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a: 1\nbatches: []  # none\n# such as\n  - id: x\n", "take `[]` out of line 2"),
+        ("batches:\n  - id: x\nlast: {a: 1}\n  - id: y\n", "under `batches`"),
+        ("a:\n  b: 1\n c: 2\n", "indent this line"),
+    ],
+)
+def test_what_is_not_yaml_is_answered_with_what_to_do(text: str, hint: str) -> None:
+    (problem,) = doc(text).findings.problems
+    assert hint in str(problem.hint)
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_other_encodings_are_named_and_not_guessed(encoding: str) -> None:
     (problem,) = doc("name: é\n".encode(encoding)).findings.problems

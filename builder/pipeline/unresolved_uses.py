@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from builder.analysis.removals import Removal, index_removals
@@ -23,6 +23,7 @@ from builder.pipeline.proposed_edits import (
 )
 from builder.pipeline.prune import Pruned
 from builder.select.families import Families
+from builder.source.words import file_counts
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.leftovers import Leftover
 from builder.specialize.results import Specialized
@@ -79,14 +80,27 @@ def problems(
                 hint += f" Where the condition never holds: {', '.join(counted(conditions))}."
             named = dict(filter(None, (named_so(use, words, sources) for use in uses)))
             if named:
-                hint += f" To drop what a word names: {{drop: [{', '.join(sorted(set(named.values())))}]}}"
-                hint += f"; where others ask for it: {{stub: [{', '.join(sorted(named))}]}}."
+                hint += _without_what_a_word_names(named, uses, laid)
         mark = loss.removal.mark if loss.removal else None
         cause = str(key) if mark else None
         first, *more = (
             Problem("R008", message, mark, where, excerpt, hint, cause=cause) for where, excerpt in places
         )
         yield replace(first, also=tuple(more))
+
+
+def _without_what_a_word_names(named: Mapping[str, str], uses: Iterable[Leftover], laid: Snapshot) -> str:
+    """Return edits for functions that have uses, in definitions that a word names (`named`): first the one
+    with which no other file lacks something."""
+    homes = {use.path for use in uses}
+    drops, stubs = sorted(set(named.values())), sorted(named)
+    words = [name.rpartition(".")[2].encode() for name in drops]
+    texts = (data for path, data in laid.items() if path.endswith(".py") and path not in homes)
+    asked = any(word in counts for counts in map(file_counts, texts) for word in words)
+    drop, stub = f"{{drop: [{', '.join(drops)}]}}", f"{{stub: [{', '.join(stubs)}]}}"
+    if asked:
+        return f" Others ask for what a word names: {stub}; where they leave too: {drop}."
+    return f" To drop what a word names: {drop}; where others ask for it: {stub}."
 
 
 def _cause(use: Leftover, loss: Loss) -> object:

@@ -74,19 +74,21 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
 
 
 def _edit(after: IndexedTree, path: str, line: int, name: str, words: Families) -> str:
-    """The edit that drops the assignment to such a name in this line, or the stub of the function around it
-    that is named so; empty where there is neither."""
+    """The edit that drops the assignment to such a name in this line or the field of a class, or the stub of
+    the function around it that is named so; empty where there is none of them."""
     try:
         tree = parse(after.snapshot[path], path).tree
     except SyntaxError:
         return ""
-    kinds = (ast.Assign, *_DEFINITIONS)
+    kinds = (ast.Assign, ast.AnnAssign, *_DEFINITIONS)
     inside = [n for n in nodes(tree) if isinstance(n, kinds) and n.lineno <= line <= (n.end_lineno or 0)]
     scope = [after.summaries[path].module, *(n.name for n in inside if isinstance(n, _DEFINITIONS))]
     for node in inside:
         if isinstance(node, ast.Assign) and [last_name(target) for target in node.targets] == [name]:
             return f"{{drop_statement: {ast.unparse(node.targets[0])} = ..., in: {'.'.join(scope)}}}"
     innermost = next((node for node in reversed(inside) if isinstance(node, _DEFINITIONS)), None)
+    if isinstance(innermost, ast.ClassDef) and isinstance(inside[-1], ast.AnnAssign):
+        return f"{{drop: [{'.'.join((*scope, name))}]}}" if last_name(inside[-1].target) == name else ""
     if innermost is None or isinstance(innermost, ast.ClassDef) or not words.member(innermost.name):
         return ""
     return f"{{stub: [{'.'.join(scope)}]}}"

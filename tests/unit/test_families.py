@@ -360,6 +360,12 @@ def test_a_function_that_is_named_so_and_asks_for_it_comes_with_its_stub() -> No
     assert problem.hint.endswith("where nothing needs it: {stub: [pkg.main.has_npu]}")
 
 
+def test_a_field_comes_with_the_rule_that_drops_it() -> None:
+    (problem,) = left("class Asked:\n    npu: int = 1\n    other: int = 2\n")
+    assert problem.hint is not None
+    assert problem.hint.endswith("where nothing needs it: {drop: [pkg.main.Asked.npu]}")
+
+
 def test_comments_messages_and_longer_names_are_not_code_that_asks() -> None:
     assert left('"""Not for an NPU."""\n# npu\nnpu_stream = "runs on an NPU only"\n') == []
 

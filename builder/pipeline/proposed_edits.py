@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
 from builder.errors import Mark
 from builder.graph.names import module_of
@@ -52,7 +53,8 @@ def drop_of(use: Leftover, where: Mark, sources: Sources) -> tuple[str, int]:
     """Return the edit that drops a use, as it is to be written, and how many places of its scope it matches.
 
     Empty if the use is neither a statement nor an entry of a list, a tuple or a set on one line. Of a list of
-    tuples the whole tuple leaves.
+    tuples the whole tuple leaves. Of assignments only `app.state.x = ...` is one to drop: a gate tells who
+    reads it.
     """
     module, source = module_of(use.path, sources.packages), sources.parsed(use.path)
     if module is None or source is None:
@@ -60,7 +62,11 @@ def drop_of(use: Leftover, where: Mark, sources: Sources) -> tuple[str, int]:
     collections = [n for n in ast.walk(source.tree) if isinstance(n, (ast.List, ast.Tuple, ast.Set))]
     rows = {part for n in collections for part in n.elts if isinstance(part, ast.Tuple)}
     for node in ast.walk(source.tree):
-        # dropping a `return` or an assignment would change what the code after it does
+        if _is_held(node) and node.lineno == where.line:
+            stored = f"{ast.unparse(node.targets[0])} = ..."
+            same = [matching.same(one, ast.parse(stored).body[0]) for one in _inside(source.tree, use.scope)]
+            return f"{{drop_statement: {quoted(stored)}, in: {_scope(use, module)}}}", sum(same)
+        # dropping a `return` or another assignment would change what the code after it does
         parts: list[ast.expr] | list[ast.Expr] = [node] if isinstance(node, ast.Expr) else []
         kind = "drop_statement"
         if isinstance(node, (ast.List, ast.Tuple, ast.Set)) and node.lineno < where.line:
@@ -81,6 +87,16 @@ def drop_of(use: Leftover, where: Mark, sources: Sources) -> tuple[str, int]:
                     for one in _inside(source.tree, use.scope)
                 )
     return "", 0
+
+
+def _is_held(node: ast.AST) -> TypeGuard[ast.Assign]:
+    """Return whether this stores one attribute of an attribute."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return (
+        len(targets) == 1
+        and isinstance(targets[0], ast.Attribute)
+        and isinstance(targets[0].value, ast.Attribute)
+    )
 
 
 def false_condition(use: Leftover, where: Mark, sources: Sources) -> tuple[str, int]:

@@ -196,3 +196,16 @@ def test_a_use_under_a_condition_with_a_word_comes_with_the_edits_that_decide_it
     rest = f"{WORDS}{absent}    edits: [{edit}]\n    stub: [pkg.main.FancyReader.read]\n"
     main = cut(upstream, manifest(rest)).output["python/pkg/main.py"]
     assert b"FancyOne" not in main and b"return Plain()" in main
+
+
+def test_what_is_stored_in_the_state_of_an_application_comes_with_the_edit_that_drops_it() -> None:
+    main = "from pkg.kinds import FancyOne\n\n\ndef start(app):\n"
+    main += "    app.state.reader = FancyOne(\n        app\n    )\n"
+    files = {"main.py": main, "kinds.py": "class FancyOne:\n    pass\n"}
+    texts = {f"python/pkg/{p}": t.encode() for p, t in {**FILES, **files}.items()}
+    blobs = {blob_id(data): data for data in texts.values()}
+    upstream = Snapshot(Tree({p: Entry("100644", blob_id(data)) for p, data in texts.items()}), blobs)
+    with pytest.raises(BuildError) as caught:
+        cut(upstream, manifest(WORDS + "    absent: {symbols: [pkg.kinds.FancyOne]}\n"))
+    (problem,) = caught.value.problems
+    assert "{drop_statement: 'app.state.reader = ...', in: pkg.main.start}" in str(problem.hint)

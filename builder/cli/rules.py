@@ -11,24 +11,31 @@ import click
 from builder.cli import options, output
 from builder.cli.cache_file import recalled
 from builder.cli.check import verdicts
-from builder.errors import BuildError
+from builder.errors import BuildError, fail
 from builder.pipeline.cut import cut
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.outcome import Outcomes
 from builder.pipeline.ranges import About
 from builder.report import as_dict, ordered
+from builder.spelling import nearest
 from builder.upstream.model import Upstream, snapshot
 
 
 @click.command("rules")
 @click.option("--names", is_flag=True, help="Also list every name that the words of the batches match.")
+@click.option("--batch", "only", metavar="ID", help="List those of one batch.")
 @options.upstream_options
-def command(names: bool, **shared: Any) -> None:
+def command(names: bool, only: str | None, **shared: Any) -> None:
     """List every path rule: verdict, batch, pattern, paths that it matches, paths that it alone decides."""
     request = options.ask(**shared)
+    ids = [batch.id for batch in request.manifest.batches]
+    if only is not None and only not in ids:
+        raise fail("M006", f"There is no batch `{only}`.", hint=nearest(only, ids))
     upstream = options.resolve(request)
     selection, _, known = verdicts(request, upstream)
     families = _families(request, upstream, known) if names else {}
+    families = {batch: one for batch, one in families.items() if only in (None, batch)}
+    rules = [rule for rule in selection.rules if only in (None, rule.batch)]
     matches, radius = selection.matches(), selection.radius()
     if output.settings.form == "json":
         rows = [
@@ -40,7 +47,7 @@ def command(names: bool, **shared: Any) -> None:
                 "matches": matches[rule],
                 "radius": len(radius[rule]),
             }
-            for rule in selection.rules
+            for rule in rules
         ]
         # the problems are in the same document, so that stdout holds only one
         by_batch = {
@@ -52,7 +59,7 @@ def command(names: bool, **shared: Any) -> None:
             sys.exit(BuildError(selection.problems).exit_status)
     else:
         click.echo(f"{'verdict':<8}{'batch':<22}{'matches':>8}{'radius':>8}  rule")
-        for rule in selection.rules:
+        for rule in rules:
             click.echo(
                 f"{rule.verdict:<8}{rule.batch:<22}{matches[rule]:>8,}{len(radius[rule]):>8,}  "
                 f"{rule.pattern}  ({rule.mark})"

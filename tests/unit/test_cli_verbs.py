@@ -281,6 +281,9 @@ def test_rules_lists_what_each_rule_matches_and_alone_decides(shared: World) -> 
     assert (grpc["verdict"], grpc["batch"], grpc["radius"]) == ("remove", "grpc", 2)
     text = shared.good("rules").stdout
     assert len(text.splitlines()) == len(rules) + 1 and GRPC_RULE in text
+    one = json.loads(shared.good("rules", "--batch", "grpc", "--format", "json").stdout)["rules"]
+    assert one == [rule for rule in rules if rule["batch"] == "grpc"] != []
+    assert "did you mean `grpc`?" in shared.run("rules", "--batch", "grcp").stderr
 
 
 def test_rules_shows_the_table_and_then_what_is_wrong_with_it(world: World) -> None:

@@ -30,7 +30,9 @@ def command(names: bool, only: str | None, **shared: Any) -> None:
     request = options.ask(**shared)
     ids = [batch.id for batch in request.manifest.batches]
     if only is not None and only not in ids:
-        raise fail("M006", f"There is no batch `{only}`.", hint=nearest(only, ids))
+        off = request.whole is not None and only in [batch.id for batch in request.whole.batches]
+        hint = f"it is off here: `--with {only}` switches it on" if off else nearest(only, ids)
+        raise fail("M006", f"There is no batch `{only}`.", hint=hint)
     upstream = options.resolve(request)
     selection, _, known = verdicts(request, upstream)
     families = _families(request, upstream, known) if names else {}

@@ -27,7 +27,13 @@ given := $(filter-out ARGS KERNEL,$(filter $(OURS),$(given)))
 empty := $(firstword $(foreach name,$(given),$(if $(value $(name)),,$(name))))
 $(if $(empty),$(error $(empty) is empty: give it a value, or leave it out for the default))
 
-.PHONY: help setup dist plan lock verify verify-quick gpu-pack verify-gpu verify-dist lift sweep doctor docs test test-all check bench clean
+TARGETS := help setup dist plan lock verify verify-quick gpu-pack verify-gpu verify-dist lift sweep doctor docs test \
+test-all check bench clean
+# Make would build what stands before a word that is no target, and miss the target then.
+word := $(firstword $(filter-out $(TARGETS) $(STAMP),$(MAKECMDGOALS)))
+$(if $(word),$(error there is no target $(word). The targets are $(TARGETS); options go into ARGS="--with $(word)"))
+
+.PHONY: $(TARGETS)
 help:
 	@echo 'make dist [UPSTREAM=sha|tag|branch|pin|pypi:VERSION] [OUT=dist]   build the distribution'
 	@echo 'make dist SCOPE=NAME                                              a variant that the manifest names'

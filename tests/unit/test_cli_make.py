@@ -67,6 +67,12 @@ def test_a_variable_that_nothing_reads_is_refused_and_names_those_that_are(folde
     assert " OUT SCOPE " in done.stderr and f"`{name}=... make`" in done.stderr
 
 
+def test_a_word_that_is_no_target_builds_nothing(folder: Path) -> None:
+    done = run(folder, "dist", "lora")
+    assert done.returncode == 2 and done.stdout == ""
+    assert "there is no target lora." in done.stderr and 'ARGS="--with lora"' in done.stderr
+
+
 @pytest.mark.parametrize("name", ["UPSTREAM", "OUT", "SCOPE", "RANGE"])
 def test_an_empty_variable_is_refused_on_the_command_line_alone(folder: Path, name: str) -> None:
     done = run(folder, "dist", f"{name}=")
@@ -122,5 +128,5 @@ def test_make_alone_says_what_there_is_and_builds_nothing(folder: Path) -> None:
     status, said = made(folder)
     named = {line.split()[1] for line in said if line.startswith("make ")}
     text = (ROOT / "Makefile").read_text("utf-8")
-    phony = next(line for line in text.splitlines() if line.startswith(".PHONY:")).split()[1:]
-    assert status == 0 and named == set(phony) - {"help", "setup", "clean"}
+    targets = text.partition("TARGETS :=")[2].partition("\n#")[0].replace("\\\n", " ").split()
+    assert status == 0 and named == set(targets) - {"help", "setup", "clean"}

@@ -29,7 +29,7 @@ from builder.emit.scope_page import FIGURES, read_figures
 from builder.errors import BuildError, Problem
 from builder.graph.names import locate
 from builder.manifest.load import load_default
-from builder.manifest.model import Manifest
+from builder.manifest.model import Kept, Manifest
 from builder.manifest.statements import BASE, stated
 from builder.manifest.switches import off_with, switch_off
 from builder.pipeline.cut import cut
@@ -75,7 +75,9 @@ class Pin:
 
     def _build(self, off: tuple[str, ...], models: tuple[str, ...]) -> Built:
         asked = switch_off(self.manifest, off)
-        asked = replace(asked, roots=replace(asked.roots, models=(*asked.roots.models, *models)))
+        mark = asked.mark("roots", "models", "keep")
+        kept = (*asked.roots.kept, *(Kept(model, mark=mark) for model in models))
+        asked = replace(asked, roots=replace(asked.roots, kept=kept))
         try:
             said = about(self.upstream, self.manifest, off)
             done = cut(self.files, asked, recall=self.recall, about=said)

@@ -102,7 +102,7 @@ class Declared:
             each["name"] for each in surface["before"] if (each["kind"], each["group"]) == ("flag", _PARSER)
         )
         routes = [
-            {each["name"].split(" ")[-1] for each in surface[side] if each["kind"] == "route"}
+            {each["name"].split(" ")[-1] for each in surface.get(side, ()) if each["kind"] == "route"}
             for side in ("before", "after")
         ]
         variables = {

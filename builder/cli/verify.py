@@ -76,10 +76,6 @@ def command(
     from verification.page import page
     from verification.results import FAILED
 
-    package = coverage.PACKAGE.partition("/")[0]
-    if package not in request.manifest.packages:
-        message = f"`verify` runs the package {package}, which this manifest does not build."
-        raise fail("E003", message, hint="run the project's own tests on OUT/tree")
     for name in checks:
         if name not in run.CHECKS:
             raise click.UsageError(f"'{name}' is no check; the checks are {', '.join(run.CHECKS)}")
@@ -94,6 +90,10 @@ def command(
     folder = os.fsencode(place.absolute().parent)
     if not os.path.isdir(folder):
         raise no_parent(place, folder, "the evidence", "give another --evidence")
+    package = coverage.PACKAGE.partition("/")[0]
+    if package not in request.manifest.packages:
+        message = f"`verify` runs the package {package}, which this manifest does not build."
+        raise fail("E003", message, hint="run the project's own tests on OUT/tree")
     cache = (request.cache or default_cache()).absolute() / "verification"
     upstream = _upstream(request, built, upstream_tree, cache)
     ours = subjects.ours(out)

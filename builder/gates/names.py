@@ -58,7 +58,11 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
 
 def _imported_alike(after: IndexedTree, path: str, name: str) -> bool:
     """Return whether only imports of one thing bind a name: a decided condition may leave one twice."""
-    imported = {(item.target, item.name) for item in after.summaries[path].imports if item.bound == name}
+    imported = {
+        (item.target, item.name)
+        for item in after.summaries[path].imports
+        if name in (item.bound, item.name or item.target)  # `import a.b` binds a, and is told as a.b
+    }
     others = (
         node
         for node in ast.walk(ast.parse(after.snapshot[path]))

@@ -196,6 +196,14 @@ def test_redefinitions_and_stale_exports_are_found() -> None:
     assert ["defined twice" in p.message for p in found] == [False, True]
 
 
+def test_one_module_that_a_decided_condition_leaves_imported_twice_is_no_second_definition() -> None:
+    before, after = worlds(
+        {"a.py": "import pkg.b\n\nif X:\n    import pkg.b\nprint(pkg.b)\n", "b.py": ""},
+        {"a.py": "import pkg.b\nimport pkg.b\nprint(pkg.b)\n"},
+    )
+    assert names.check(before, after, manifest(), NOTHING) == []
+
+
 def test_folders_that_ruff_skips_by_habit_are_read() -> None:
     before, after = worlds({"build/x.py": "y = 1\n"}, {"build/x.py": "z = y\n"})
     assert len(names.check(before, after, manifest(), NOTHING)) == 1

@@ -12,6 +12,8 @@ def _run() -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except ModuleNotFoundError as error:  # not even an internal error can be reported
+        if str(error.name).partition(".")[0] == "builder":
+            raise
         print(
             f"error: {sys.executable} has no package `{error.name}`.\n"
             "  = help: `make setup` makes an environment that has it: use .venv/bin/python",

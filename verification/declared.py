@@ -61,7 +61,8 @@ class Declared:
     lost_with: Mapping[str, Sequence[str]]  # batch -> parts and programs that it takes where it is on
     lost_flags: Mapping[str, str] = field(default_factory=dict)  # flag -> field that it filled
     lost_choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    lost_paths: frozenset[str] = frozenset()  # of the HTTP server
+    optional_flags: frozenset[str] = frozenset()  # that left with a batch of `lost_with`
+    optional_paths: frozenset[str] = frozenset()  # of the HTTP server, likewise
     lost_variables: frozenset[str] = frozenset()  # of the environment: nothing here reads them
     defaults: Mapping[str, Any] = field(default_factory=dict)
     upstream_flags: frozenset[str] = frozenset()  # of its server; none: unknown
@@ -101,10 +102,11 @@ class Declared:
         flags_before = frozenset(
             each["name"] for each in surface["before"] if (each["kind"], each["group"]) == ("flag", _PARSER)
         )
-        routes = [
-            {each["name"].split(" ")[-1] for each in surface.get(side, ()) if each["kind"] == "route"}
-            for side in ("before", "after")
-        ]
+        optional: dict[str, set[str]] = {"flag": set(), "route": set()}
+        for each in surface["differences"]:
+            by = {cause["batch"] for cause in each.get("causes", ())}
+            if each["change"] == "lost" and each["kind"] in optional and by.intersection(self.lost_with):
+                optional[each["kind"]].add(each["name"].split(" ")[-1])
         variables = {
             each["name"]
             for each in surface["differences"]
@@ -149,7 +151,8 @@ class Declared:
             lost_flags=flags,
             lost_choices={name: frozenset(values) for name, values in choices.items()},
             defaults=defaults,
-            lost_paths=frozenset(routes[0] - routes[1]),
+            optional_flags=frozenset(optional["flag"]).intersection(flags),
+            optional_paths=frozenset(optional["route"]),
             lost_variables=frozenset(variables),
         )
 

@@ -148,7 +148,7 @@ def _one(
         return forward.check(asker, upstream, ours, plan.configurations, plan.jobs)
     if name == "servers":
         stated = declared.read(ours.folder.parent)
-        fitting, left = servers.fitting(plan.servers, stated.lost_flags, stated.lost_paths)
+        fitting, left = servers.fitting(plan.servers, stated.optional_flags, stated.optional_paths)
         return started.check(asker, upstream, ours, fitting, plan.jobs, left)
     if name == "mutants":
         return mutants.check(asker, ours, plan.mutants, plan.seed)

@@ -98,10 +98,10 @@ def chosen(names: tuple[str, ...] = ()) -> tuple[Server, ...]:
 def fitting(
     servers: Iterable[Server], flags: Collection[str], paths: Collection[str]
 ) -> tuple[list[Server], dict[str, str]]:
-    """The servers for an output that has lost these flags and paths, and why others are left out, by name.
+    """The servers for an output without these flags and paths, and why others are left out, by name.
 
-    A server starts without the flags that are lost, with both trees alike. One that is then the same as
-    another, or that is there for the sake of a lost flag, is left out.
+    A server starts without these flags, with both trees alike. One that is then the same as
+    another, or that is there for the sake of one of them, is left out.
     """
     kept: dict[str, Server] = {}
     left = {}

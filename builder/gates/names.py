@@ -61,7 +61,8 @@ def _imported_alike(after: IndexedTree, path: str, name: str) -> bool:
     imported = {
         (item.target, item.name)
         for item in after.summaries[path].imports
-        if name in (item.bound, item.name or item.target)  # `import a.b` binds a, and is told as a.b
+        # `import a.b` binds a, and is told as a.b
+        if item.bound == name or (item.name is None and item.target == name)
     }
     others = (
         node

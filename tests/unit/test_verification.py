@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,17 @@ class TestDeclared:
         assert said.allowed(V3, "sm90") == {"gone_field": None, "b": 2}
         given = Command("v3", (*V3.words, "--b", "1"))
         assert said.allowed(given, "sm90") == {"gone_field": None}
+
+    def test_only_a_batch_that_is_declared_so_takes_flags_and_paths_from_servers(self) -> None:
+        stated = replace(declarations(), lost_with={"lora": ("asked",)})
+        said = surface(lost=["--gone", "--lora"])
+        for each in said["differences"]:
+            each["causes"] = [{"batch": "lora" if each["name"] == "--lora" else "awq"}]
+        route = {"kind": "route", "group": "g", "name": "POST /load", "change": "lost"}
+        said["differences"] += [{**route, "causes": [{"batch": "lora"}]}, {**route, "name": "GET /other"}]
+        found = stated.of(said)
+        assert set(found.lost_flags) == {"--gone", "--lora"}
+        assert (found.optional_flags, found.optional_paths) == ({"--lora"}, {"/load"})
 
     def test_a_declaration_may_depend_on_a_default_that_changed(self) -> None:
         differs = {"field": "f", "ours": 1, "changed": "--b", "why": "w"}

@@ -4,34 +4,49 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import TypeAlias
 
 from builder.analysis.conditions import Cause, Conditions
 from builder.analysis.removals import Removal, Removals
+from builder.errors import Mark
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Edit, Rule
+from builder.manifest.statements import Edit
 from builder.source.fields import last_name
 from builder.source.words import file_counts
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
-from builder.surface.scan import calls
-from builder.surface.scan import place as place_of
 from builder.surface.values import Reader, Sources
 
 #: Stands for a batch where several facts decide together; the ledger uses it too.
 FACTS = "facts"
+
+#: The batch and the place of a statement of the manifest.
+Statement: TypeAlias = tuple[str, Mark | None]
+#: What accounts for a line of upstream that specialization removed from a file that stays.
+Accounts: TypeAlias = Callable[[Place], Statement | None]
+
+
+def no_account(place: Place) -> None:
+    """Account for nothing."""
 
 
 class Causes:
     """Looks up causes for one upstream tree and one manifest, all by name."""
 
     def __init__(
-        self, manifest: Manifest, removals: Removals, sources: Sources, before: Surface, after: Surface
+        self,
+        manifest: Manifest,
+        removals: Removals,
+        sources: Sources,
+        surfaces: tuple[Surface, Surface],
+        accounts: Accounts = no_account,
     ) -> None:
         self.manifest = manifest
         self.removals = removals
         self.sources = sources
-        self.before, self.after = before, after
+        self.before, self.after = surfaces
+        self.accounts = accounts
         self.conditions = Conditions(manifest, sources, removals)
         self.whole = {f.path: f for b in manifest.batches for f in b.files}
         self.edits = [e for b in manifest.batches for e in b.edits]
@@ -150,24 +165,19 @@ class Causes:
         return None
 
     def proved(self, place: Place, own: str) -> Cause | None:
-        """Return the cause of what the specializer proved dead: that of its last callers if it is known."""
+        """Return the cause of what the specializer proved dead: that of its last users if it is known."""
         removal = self.removals.symbol(own)
         if removal is None:
             return None
         name = removal.name
         if fact := self._uncalled.get(name):
             return Cause(fact.batch, f"{name} has a word of the batch in its name", fact.mark)
-        file = self.sources.parsed(place.path)
-        for sight in calls(file, name.rpartition(".")[2]) if file is not None else ():
-            caller = place_of(sight, place.path, place.module)
-            if cause := self.conditions.impossible(caller) or self.name(caller.qualified):
-                return Cause(cause.batch, f"only dead code called {name}: {cause.text}", cause.mark)
-        for path, rule in self._importers(name):
-            text = f"{name} was used by {path}, which {rule.pattern} removes"
-            return Cause(rule.batch, text, rule.mark)
-        return Cause(FACTS, f"{name}: {removal.clause}", removal.mark)
+        for user in self._importers(name):
+            return Cause(user.batch, f"{name} was used by {user.name}, {user.clause}", user.mark)
+        batch, mark = self.accounts(place) or (FACTS, None)
+        return Cause(batch, f"{name}: {removal.clause}", mark)
 
-    def _importers(self, name: str) -> Iterator[tuple[str, Rule]]:
+    def _importers(self, name: str) -> Iterator[Removal]:
         """The removed files that import a name from its module, or use one that a class declares."""
         module, _, last = name.rpartition(".")
         word = last.encode()
@@ -175,8 +185,9 @@ class Causes:
         if self.conditions.facts.declares(module):
             text = rb"\b%b\b" % word
         for path, data in self._removed_files.items():
-            if word in file_counts(data) and re.search(text, data):
-                yield path, self.removals.by_path[path]
+            removal = self.removals.path(path) if word in file_counts(data) else None
+            if removal and re.search(text, data):
+                yield removal
 
     @cached_property
     def _removed_files(self) -> dict[str, bytes]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from builder.analysis.conditions import Cause
 from builder.analysis.removals import Removals
-from builder.analysis.surface_causes import Causes
+from builder.analysis.surface_causes import Accounts, Causes, no_account
 from builder.manifest.model import Manifest
 from builder.surface.extract import surface
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
@@ -45,13 +45,21 @@ class Surfaces:
 
 
 def compare(
-    before: Snapshot, old: Surface, after: Snapshot, manifest: Manifest, removals: Removals
+    before: Snapshot,
+    old: Surface,
+    after: Snapshot,
+    manifest: Manifest,
+    removals: Removals,
+    accounts: Accounts = no_account,
 ) -> Surfaces:
-    """The surfaces of upstream and output. `before`: the files to compare, those that left included, and
-    `old` what they offer."""
+    """The surfaces of upstream and output.
+
+    `before`: the files to compare, those that left included, and `old` what they offer. `accounts`: what
+    accounts for what specialization removed.
+    """
     sources = Sources(before, manifest.packages)
     new = surface(after, manifest.packages)
-    causes = Causes(manifest, removals, sources, old, new)
+    causes = Causes(manifest, removals, sources, (old, new), accounts)
     differences = [*_lost(old, new, causes), *_changed(old, new, causes), *_added(old, new, causes)]
     return Surfaces(old, new, tuple(sorted(differences, key=_order)))
 

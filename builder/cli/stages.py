@@ -13,7 +13,8 @@ from builder.emit import record
 from builder.errors import BuildError
 from builder.pipeline import lockfile
 from builder.pipeline.answers.answer import plural
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
+from builder.pipeline.model import Cut
 from builder.pipeline.outcome import Outcome, Outcomes, Rejected, applied
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled

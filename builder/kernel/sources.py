@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from builder.kernel.plan import Source
 from builder.manifest.model import Manifest
-from builder.pipeline.cut import Cut
 from builder.pipeline.measure import reasons
+from builder.pipeline.model import Cut
 from builder.tree import Snapshot
 from builder.upstream.wheel_archive import Archive
 

@@ -19,7 +19,8 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule, WholeFile, changed
 from builder.overlay.files import place
 from builder.pipeline.comparison import staying_python
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
+from builder.pipeline.model import Cut
 from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, partial_paths, prune
 from builder.pipeline.ranges import UNKNOWN, About, excused

@@ -13,14 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.analysis.conditions import on_the_target
+from builder.analysis.surface_causes import Statement
 from builder.emit.ledger import Reason
 from builder.errors import Mark
-from builder.graph.names import absolute, is_test, module_of, package_of, path_of
+from builder.graph.names import absolute, is_test, locate, module_of, package_of, path_of
 from builder.manifest.statements import Rule
-from builder.pipeline.cut import Cut
+from builder.pipeline.model import Cut
 from builder.pipeline.removed_blocks import Block, removed_blocks
 from builder.source.textdiff import Run, runs, split
 from builder.source.words import file_counts
+from builder.surface.model import Place
 
 _MAX_ROUNDS = 40
 _LITERALS = frozenset(["True", "False"])
@@ -53,6 +55,12 @@ class Attributed:
     files: Mapping[str, Reasons]
     blocks: Mapping[str, tuple[RemovedLines, ...]]
 
+    def statement_at(self, place: Place) -> Statement | None:
+        """Return the first statement that accounts for a line of upstream in a file that stays."""
+        blocks = self.blocks.get(place.path, ())
+        block = next((b for b in blocks if b.line <= place.line < b.line + b.lines and b.reasons), None)
+        return (block.reasons[0].batch, block.reasons[0].mark) if block else None
+
 
 def reason_of(rule: Rule) -> Reason:
     """Return a rule as a reason of the ledger."""
@@ -81,6 +89,11 @@ class _Attribution:
             if fact.kind == "registry"
         }
         self.removed_users = dict(_removed_users(cut))
+        # path -> the last names of what specialization found without a use in it
+        self.dead: defaultdict[str, set[str]] = defaultdict(set)
+        for name in cut.specialized.lost:
+            if located := locate(name, cut.manifest.packages, cut.upstream.tree):
+                self.dead[located[0]].add(name.rpartition(".")[2])
         self.places: list[_Place] = []
         self.reasons: dict[int, Reasons] = {}  # index of a place -> why it left
         self.names: dict[tuple[str, str], Reasons] = {}  # path, name bound in it -> why it left
@@ -111,7 +124,7 @@ class _Attribution:
         """Attribute the remaining definitions to the removed files whose text names them."""
         wanted: defaultdict[bytes, list[int]] = defaultdict(list)
         for number, place in enumerate(self.places):
-            if place.block.definition and number not in self.reasons:
+            if number not in self.reasons and (place.block.definition or self.is_dead(place)):
                 for name in place.block.defines:
                     wanted[name.encode()].append(number)
         for path, rule in sorted(self.cut.decided.removed.items()):
@@ -224,12 +237,17 @@ class _Attribution:
         own = [n for n in users if self.places[n].path == place.path and n != number]
         if own:
             return self.reasons[min(own, key=lambda n: abs(n - number))]
-        if not place.block.definition and (place.block.imports or place.block.indent):
+        local = not place.block.definition and (place.block.imports or place.block.indent)
+        if local and not self.is_dead(place):
             return ()  # only its own file can have used it
         for name in place.block.defines:
             if takers := self.removed_users.get(f"{self.module(place.path)}.{name}"):
                 return (takers,)
         return self.reasons[min(users)] if users else ()
+
+    def is_dead(self, place: _Place) -> bool:
+        """Whether a block defines what had no use left, in any file."""
+        return not self.dead[place.path].isdisjoint(place.block.defines)
 
     def module(self, path: str) -> str:
         return module_of(path, self.manifest.packages) or ""

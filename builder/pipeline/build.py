@@ -26,9 +26,9 @@ from builder.manifest.switches import said
 from builder.native.units import units
 from builder.pipeline import report_page
 from builder.pipeline.answers.context import Context
-from builder.pipeline.cut import Cut
 from builder.pipeline.graph_answers import UNCERTAIN, uncertain_json
 from builder.pipeline.measure import Figures
+from builder.pipeline.model import Cut
 from builder.pipeline.outcome import Outcome
 from builder.pipeline.request_key import own_digest
 from builder.upstream.commits import project_table

@@ -13,7 +13,7 @@ from builder.emit.ledger import Row
 from builder.emit.marker import Previous
 from builder.errors import Mark
 from builder.manifest.model import Manifest
-from builder.pipeline.cut import Cut
+from builder.pipeline.model import Cut
 from builder.surface.model import Key
 from builder.tree import Snapshot
 

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from builder import progress
 from builder.analysis.indexed_tree import IndexedTree
-from builder.analysis.removals import Removals, index_removals
+from builder.analysis.removals import index_removals
 from builder.analysis.surface_diff import Surfaces, compare
-from builder.errors import Mark
-from builder.graph.modules import SummaryCache, summaries
+from builder.graph.modules import summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Rule
 from builder.manifest.switches import without
-from builder.native import gate as native
-from builder.native import lockstep
-from builder.overlay.record import Record
 from builder.pipeline.architectures import facts_of
+from builder.pipeline.attribution import attribute
 from builder.pipeline.comparison import compare_beside, staying_python, surface_files, with_tables
 from builder.pipeline.expand import expand
-from builder.pipeline.expand_families import FamilyMatches
+from builder.pipeline.model import Cut
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import decide_requirements, overlay
-from builder.pipeline.prune import Pruned, partial_paths, prune, require_project
+from builder.pipeline.prune import partial_paths, prune, require_project
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes, unmatched
 from builder.pipeline.reduce import Setting, blamed, reduce
 from builder.pipeline.run import Recalled, Run, Stop, raise_problems
@@ -35,36 +32,7 @@ from builder.pipeline.unused_statements import with_homes
 from builder.pipeline.verify import broken_files, true_places
 from builder.select.families import with_paths
 from builder.select.rules import select
-from builder.specialize.evaluating.facts import Facts
-from builder.specialize.results import Specialized
 from builder.tree import Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """The output of one build before it is verified and written."""
-
-    upstream: Snapshot
-    before: IndexedTree
-    decided: Pruned
-    output: Snapshot
-    specialized: Specialized
-    records: tuple[Record, ...]
-    consequences: tuple[lockstep.Consequence, ...]
-    ours: frozenset[str]
-    opaque: frozenset[str]  # Python files that do not parse, and stay as they are
-    removals: Removals
-    surfaces: Surfaces
-    findings: tuple[native.Finding, ...]  # what upstream's native code has itself
-    manifest: Manifest  # as it is asked of this upstream, with each definition that a pattern stands for
-    facts: Facts
-    laid: Snapshot  # the kept files with the overlays applied, before specialization
-    withdrawn: Mapping[str, str] = field(default_factory=dict)  # batch -> the model that needs it off
-    unmatched: tuple[
-        tuple[str, Mark], ...
-    ] = ()  # statements that match nothing at an upstream that is no pin
-    families: Mapping[str, FamilyMatches] = field(default_factory=dict)  # batch -> what its words matched
-    summaries: SummaryCache = field(default_factory=dict)  # of upstream's Python and the output's
 
 
 def cut(
@@ -154,19 +122,18 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     selection = replace(reduced.pruned.selection, problems=())
     decided = blamed(replace(reduced.pruned, selection=selection), before.index, expanded)
     removals = index_removals(expanded, decided.removed, reduced.specialized.lost)
-    differences = compare(offering, compared.surface, output, expanded, removals)
-    return Cut(
+    done = Cut(
         upstream=upstream,
         before=before,
         decided=decided,
-        output=with_tables(output, differences, expanded),
+        output=output,
         specialized=reduced.specialized,
         records=(*overlaid.records, *required.records),
         consequences=reduced.consequences,
         ours=setting.ours,
         opaque=setting.opaque,
         removals=removals,
-        surfaces=differences,
+        surfaces=Surfaces({}, {}, ()),
         findings=compared.findings,
         manifest=expanded,
         facts=facts,
@@ -176,3 +143,6 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
         families=families,
         summaries=reduced.summaries,
     )
+    accounts = attribute(done).statement_at
+    surfaces = compare(offering, compared.surface, output, expanded, removals, accounts)
+    return replace(done, output=with_tables(output, surfaces, expanded), surfaces=surfaces)

@@ -17,7 +17,7 @@ from builder.graph.reach import Edge, Graph
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE
 from builder.pipeline.answers.answer import listed
-from builder.pipeline.cut import Cut
+from builder.pipeline.model import Cut
 from builder.pipeline.starts import edges_of
 
 

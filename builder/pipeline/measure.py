@@ -9,7 +9,7 @@ from builder.emit import figures, ledger
 from builder.emit.ledger import Reason
 from builder.manifest.model import Manifest
 from builder.pipeline.attribution import Attributed, RemovedLines, attribute, reason_of
-from builder.pipeline.cut import Cut
+from builder.pipeline.model import Cut
 
 
 @dataclass(frozen=True, slots=True)

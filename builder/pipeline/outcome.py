@@ -19,9 +19,10 @@ from builder.graph.modules import Summary, summaries
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.pipeline.comparison import staying_python
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
 from builder.pipeline.graph_answers import GraphAnswers, graph_answers
 from builder.pipeline.measure import Figures, Measured
+from builder.pipeline.model import Cut
 from builder.pipeline.packing import Packing
 from builder.pipeline.prune import Pruned, python_modules
 from builder.pipeline.ranges import About

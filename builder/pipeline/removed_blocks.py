@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     rb"|([A-Za-z_]\w*)"
 )
 _DEFINES = re.compile(
-    rb"\s*(?:(?:async\s+)?def|class)\s+([A-Za-z_]\w*)|\s*([A-Za-z_]\w*)\s*(?::[^=\n]+)?=[^=]"
+    rb"\s*(?:(?:async\s+)?def|class)\s+([A-Za-z_]\w*)|\s*([A-Za-z_]\w*)\s*(?:(?::[^=\n]+)?=[^=]|:\s*[\w.]+\[\s*\n)"
 )
 _DECORATORS = re.compile(rb"\A(?:[ \t]*@(?:[^\n(]*\n|[^\n(]*\((?:[^()]|\([^()]*\))*\)[^\n]*\n))+")
 #: one line of a list of names: of an import, of `__all__`, of arguments

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Mark, Problem
@@ -20,14 +19,12 @@ from builder.graph.reach import undeclared, unmatched
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Batch, Rule
 from builder.overlay.record import Record
+from builder.pipeline.model import Cut
 from builder.pipeline.ranges import kept_to
 from builder.pipeline.reduce import Setting, specialize_once
 from builder.pipeline.starts import edges_of
 from builder.source.textdiff import runs
 from builder.tree import Snapshot
-
-if TYPE_CHECKING:
-    from builder.pipeline.cut import Cut
 
 BROKEN = "it uses what is gone"
 #: Gates whose places are in the output; the others state upstream's.

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.adapter import ENTRY
-from builder.source.fields import last_name
 from builder.source.parse import Module
 from builder.surface.model import Condition, Place
 
@@ -125,15 +124,6 @@ def sights(file: Module) -> Iterator[Sight]:
     lines = sorted({bisect_right(file.starts, offset) for offset in telling(file.data)})
     if lines:
         yield from _Walk(file, lines).suite(file.tree.body, Around())
-
-
-def calls(file: Module, name: str) -> Iterator[Sight]:
-    """Every call of a function or method of this name."""
-    word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\s*\(")
-    lines = sorted({bisect_right(file.starts, match.start()) for match in word.finditer(file.data)})
-    for sight in _Walk(file, lines).suite(file.tree.body, Around()):
-        if isinstance(sight.node, ast.Call) and last_name(sight.node.func) == name:
-            yield sight
 
 
 def place(sight: Sight, path: str, module: str) -> Place:

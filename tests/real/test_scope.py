@@ -15,7 +15,8 @@ from builder.manifest.load import parse, read_overlays, read_schema
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.switches import switch_off
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
+from builder.pipeline.model import Cut
 from builder.pipeline.ranges import About, about
 from builder.pipeline.verify import verify
 from builder.upstream.model import snapshot

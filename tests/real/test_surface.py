@@ -21,7 +21,8 @@ from builder.errors import Problem
 from builder.gates.surface import problems
 from builder.manifest.load import load_default
 from builder.manifest.model import Manifest
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
+from builder.pipeline.model import Cut
 from builder.pipeline.verify import output_world
 from builder.surface.extract import surface as surface_of
 from builder.surface.model import Item, Surface

@@ -11,7 +11,8 @@ from builder.manifest.model import Manifest
 from builder.pipeline.answers import readings
 from builder.pipeline.answers.answer import sentences
 from builder.pipeline.answers.context import Context
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
+from builder.pipeline.model import Cut
 from builder.pipeline.outcome import outcome_of
 from builder.pipeline.ranges import about
 from builder.pipeline.verify import output_world

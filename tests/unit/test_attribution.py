@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from manifest_text import manifest
 
 from builder.pipeline.attribution import attribute
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
 from builder.pipeline.measure import reasons
+from builder.pipeline.model import Cut
 from builder.pipeline.removed_blocks import removed_blocks
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
@@ -77,6 +78,17 @@ def often(x):
     return x
 """
 AWQ = "from pkg.tool import often\n\n\nclass Awq:\n    def __init__(self, x):\n        self.x = often(x)\n"
+ENV = """\
+class EnvBool:
+    def __init__(self, default):
+        self.default = default
+
+
+class Env:
+    BITS = EnvBool(False)
+    STEP = EnvBool(False)
+    MORE = EnvBool(True)
+"""
 FILES = {
     "main": MAIN,
     "platform": PLATFORM,
@@ -117,6 +129,24 @@ def test_a_definition_that_lost_its_users_left_for_what_took_them() -> None:
     assert set(batches("tool")) == {"hands", "formats"}
 
 
+def test_a_field_that_nothing_asks_for_any_more_left_with_its_last_users() -> None:
+    main = MAIN.replace("pkg.tool import rarely", "pkg.tool import rarely\nfrom pkg.env import Env")
+    files = {
+        "env": ENV,
+        "awq": f"from pkg.env import Env\n{AWQ}BITS = Env.BITS\n",
+        "main": main.replace("x = x + 1", "x = x + Env.STEP").replace("x + 2", "x + Env.MORE"),
+    }
+    stated = MANIFEST.replace("is_hip: false}", "is_hip: false}\n      declarations: [pkg.env.Env]")
+    cutting = cut(snapshot({**FILES, **files}), manifest(stated))
+    assert b"BITS" not in (left := cutting.output["python/pkg/env.py"]) and b"STEP" not in left
+    causes = {one.key.name: one.causes for one in cutting.surfaces.differences}
+    assert {name: [c.batch for c in some] for name, some in causes.items()} == {
+        "BITS": ["formats"],
+        "STEP": ["hip"],
+    }
+    assert all(cause.mark is not None for some in causes.values() for cause in some)
+
+
 def test_every_specialized_file_is_some_batchs() -> None:
     found = reasons(done())
     for path in ("main", "models/one", "tool", "platform"):
@@ -140,6 +170,11 @@ def test_a_line_of_an_import_is_an_import_of_its_name() -> None:
     before = b"from .a import (\n    x,\n    is_hip as y,  # why\n)\nfoo(\n    x,\n    y,\n)\n"
     blocks = removed_blocks(before, b"from .a import (\n    x,\n)\nfoo(\n    x,\n)\n")
     assert [(b.imports, b.defines) for b in blocks] == [(((".a", ("is_hip",)),), ("y",)), ((), ())]
+
+
+def test_an_annotation_over_several_lines_is_part_of_what_it_defines() -> None:
+    (block,) = removed_blocks(b"class Fields:\n    a: A[\n        int,\n    ] = 1\n", b"class Fields:\n")
+    assert block.defines == ("a",) and not block.definition
 
 
 def test_a_decorator_and_the_end_of_a_signature_belong_to_their_function() -> None:

@@ -9,8 +9,9 @@ from manifest_text import kept
 from test_reached import stated, upstream
 
 from builder.manifest.model import Manifest
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
 from builder.pipeline.expand_configurations import expand_configurations
+from builder.pipeline.model import Cut
 
 REST = """\
 batches:

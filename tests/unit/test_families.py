@@ -11,8 +11,9 @@ from manifest_text import HEAD, manifest, problems
 from builder.analysis.indexed_tree import world
 from builder.errors import BuildError, Problem
 from builder.gates import words as gate
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
 from builder.pipeline.expand_families import FamilyMatches
+from builder.pipeline.model import Cut
 from builder.select.families import Families, words_of
 from builder.tree import Entry, Snapshot, Tree, blob_id
 

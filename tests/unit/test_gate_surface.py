@@ -8,8 +8,10 @@ from textwrap import dedent
 import pytest
 from gate_worlds import manifest, package, rule, snapshot
 
+from builder.analysis.conditions import Cause
 from builder.analysis.indexed_tree import world
 from builder.analysis.removals import Removals, index_removals
+from builder.analysis.surface_causes import Accounts, no_account
 from builder.analysis.surface_diff import Difference, Surfaces
 from builder.analysis.surface_diff import compare as compare_with
 from builder.errors import Mark, Problem
@@ -20,8 +22,14 @@ from builder.surface.extract import surface
 from builder.tree import Snapshot
 
 
-def compare(before: Snapshot, after: Snapshot, stated: Manifest, removals: Removals) -> Surfaces:
-    return compare_with(before, surface(before, stated.packages), after, stated, removals)
+def compare(
+    before: Snapshot,
+    after: Snapshot,
+    stated: Manifest,
+    removals: Removals,
+    accounts: Accounts = no_account,
+) -> Surfaces:
+    return compare_with(before, surface(before, stated.packages), after, stated, removals, accounts)
 
 
 def found(before: Snapshot, after: Snapshot, stated: Manifest) -> list[Problem]:
@@ -48,6 +56,7 @@ def differences(
     proved: Mapping[str, str] | None = None,
     removed: Mapping[str, Rule] | None = None,
     overlays: Mapping[str, bytes] | None = None,
+    accounts: Accounts = no_account,
 ) -> list[Difference]:
     """The differences between a package and the same with some files replaced, added or removed."""
     old = package(before)
@@ -59,7 +68,7 @@ def differences(
         stated = replace(stated, overlays=overlays)
     gone = {f"python/pkg/{p}": rule(p) for p, d in after.items() if d is None}
     removals = index_removals(stated, gone if removed is None else removed, proved or {})
-    return list(compare(old, old.replace(changed), stated, removals).differences)
+    return list(compare(old, old.replace(changed), stated, removals, accounts).differences)
 
 
 def one(*args: object, **more: object) -> Difference:
@@ -280,26 +289,19 @@ def test_a_changed_default_of_a_declared_variable_is_reported() -> None:
 # -- what the evaluator proved dead: the cause is that of its last users -------------------------------
 
 
-def test_a_dead_function_is_explained_by_the_condition_of_its_callers() -> None:
+def test_a_dead_function_is_explained_by_what_accounts_for_its_lines() -> None:
     source = """
         import os
-        from pkg.platform import is_hip
         class Layer:
-            def forward(self):
-                if is_hip():
-                    return self.forward_hip()
             def forward_hip(self):
                 return os.getenv("A")
     """
-    after = "class Layer:\n    def forward(self): ...\n"
-    found = one(
-        {"a.py": source, **PLATFORM},
-        {"a.py": after},
-        batch("rocm", facts=(PREDICATE,)),
-        proved={"pkg.a.Layer.forward_hip": "nothing refers to it any more"},
-    )
-    assert batches_of(found) == ["rocm"]
-    assert "only dead code called pkg.a.Layer.forward_hip" in found.causes[0].text
+    proved = {"pkg.a.Layer.forward_hip": "nothing refers to it any more"}
+    given = {"a.py": source}, {"a.py": "class Layer: ...\n"}
+    mark = Mark("manifest.yaml", 4, 2)
+    found = one(*given, proved=proved, accounts=lambda place: ("rocm", mark) if place.line == 5 else None)
+    assert found.causes == (Cause("rocm", "pkg.a.Layer.forward_hip: nothing refers to it any more", mark),)
+    assert batches_of(one(*given, proved=proved)) == ["facts"]
 
 
 def test_a_dead_function_is_explained_by_the_removed_file_that_imported_it() -> None:

@@ -8,7 +8,8 @@ import pytest
 from manifest_text import manifest
 
 from builder.errors import BuildError, Problem
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
+from builder.pipeline.model import Cut
 from builder.report import as_dict, render
 from builder.tree import Entry, Snapshot, Tree, blob_id
 

@@ -10,7 +10,8 @@ from manifest_text import HEAD, kept, manifest, problems
 from builder.errors import BuildError
 from builder.manifest.model import Manifest
 from builder.manifest.switches import without
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
+from builder.pipeline.model import Cut
 from builder.tree import Entry, Snapshot, Tree, blob_id
 
 HYBRID = """\

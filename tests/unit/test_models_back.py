@@ -16,7 +16,8 @@ from builder.analysis.removals import Removals
 from builder.errors import BuildError
 from builder.gates import names
 from builder.manifest.model import DynamicEdge
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
+from builder.pipeline.model import Cut
 from builder.pipeline.verify import verify
 from builder.tree import Entry, Snapshot, Tree, blob_id
 

@@ -18,8 +18,9 @@ from builder.manifest.model import Manifest
 from builder.manifest.switches import switch_off
 from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.paths import path_answer
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
 from builder.pipeline.measure import reasons
+from builder.pipeline.model import Cut
 from builder.pipeline.outcome import outcome_of
 from builder.pipeline.prune import partial_paths
 from builder.pipeline.verify import again, output_world, verify

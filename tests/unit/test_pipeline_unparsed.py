@@ -12,7 +12,8 @@ from builder.cli import options
 from builder.errors import BuildError, Problem
 from builder.gates.registry import compare
 from builder.manifest.load import load
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
+from builder.pipeline.model import Cut
 from builder.pipeline.verify import again, verify
 from builder.upstream.model import snapshot
 

@@ -13,10 +13,11 @@ from builder.errors import Problem
 from builder.graph.modules import summarise
 from builder.manifest.model import Manifest
 from builder.manifest.switches import without
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
 from builder.pipeline.data_files import followed
 from builder.pipeline.graph_answers import graph_answers, uncertain_json
 from builder.pipeline.measure import reasons
+from builder.pipeline.model import Cut
 from builder.pipeline.ranges import About
 from builder.pipeline.verify import again, output_world
 from builder.tree import Entry, Snapshot, Tree, blob_id

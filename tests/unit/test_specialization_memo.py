@@ -14,7 +14,8 @@ from builder import memo
 from builder.errors import Mark
 from builder.manifest.statements import Option
 from builder.pipeline import reduce, request_key
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
+from builder.pipeline.model import Cut
 from builder.pipeline.run import Recalled, digest_of
 from builder.specialize.evaluating.facts import Facts, KnownValue
 

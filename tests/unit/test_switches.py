@@ -13,7 +13,8 @@ from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.switches import off_with, options, switch_off
 from builder.pipeline import cut as cutting
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import cut
+from builder.pipeline.model import Cut
 from builder.pipeline.verify import BROKEN, verify
 from builder.tree import Snapshot
 

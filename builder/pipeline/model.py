@@ -1,0 +1,48 @@
+"""The cut as a value: the output of one build, with the reason for every change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removals
+from builder.analysis.surface_diff import Surfaces
+from builder.errors import Mark
+from builder.graph.modules import SummaryCache
+from builder.manifest.model import Manifest
+from builder.native import gate as native
+from builder.native import lockstep
+from builder.overlay.record import Record
+from builder.pipeline.expand_families import FamilyMatches
+from builder.pipeline.prune import Pruned
+from builder.specialize.evaluating.facts import Facts
+from builder.specialize.results import Specialized
+from builder.tree import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The output of one build before it is verified and written."""
+
+    upstream: Snapshot
+    before: IndexedTree
+    decided: Pruned
+    output: Snapshot
+    specialized: Specialized
+    records: tuple[Record, ...]
+    consequences: tuple[lockstep.Consequence, ...]
+    ours: frozenset[str]
+    opaque: frozenset[str]  # Python files that do not parse, and stay as they are
+    removals: Removals
+    surfaces: Surfaces
+    findings: tuple[native.Finding, ...]  # what upstream's native code has itself
+    manifest: Manifest  # as it is asked of this upstream, with each definition that a pattern stands for
+    facts: Facts
+    laid: Snapshot  # the kept files with the overlays applied, before specialization
+    withdrawn: Mapping[str, str] = field(default_factory=dict)  # batch -> the model that needs it off
+    unmatched: tuple[
+        tuple[str, Mark], ...
+    ] = ()  # statements that match nothing at an upstream that is no pin
+    families: Mapping[str, FamilyMatches] = field(default_factory=dict)  # batch -> what its words matched
+    summaries: SummaryCache = field(default_factory=dict)  # of upstream's Python and the output's

@@ -18,7 +18,7 @@ from builder.source.parse import Module, documentation
 
 
 def agrees(before: Module, ops: Iterable[Op], after: Module, formatted: bool = False) -> bool:
-    """Is `after` what the operations make of the tree of `before`?
+    """Return whether `after` is what the operations make of the tree of `before`.
 
     `formatted`: a formatter was at it, so that the indentation inside docstrings does not count.
     """
@@ -52,7 +52,7 @@ class _Comparison:
         self.untouched = untouched
 
     def same(self, new: object, old: object) -> bool:
-        """Is a node of the new text what the other tree has there?"""
+        """Return whether a node of the new text is what the other tree has there."""
         if type(new) is not type(old):
             return False
         if isinstance(new, list):

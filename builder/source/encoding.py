@@ -82,7 +82,7 @@ def encoded(data: bytes, raw: bytes) -> bytes:
 
 
 def _same(one: bytes, other: bytes) -> bool:
-    """Are two texts the same program?"""
+    """Return whether two texts are the same program."""
     try:
         return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
     except SyntaxError:

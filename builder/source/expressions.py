@@ -69,7 +69,8 @@ def _by_part(module: Module, node: ast.expr, by: ast.expr) -> list[Span]:
 
 
 def _touch(data: bytes, left: int, right: int) -> bool:
-    """Would the text before one place and the text after another run together into one word?"""
+    """Return whether the text before one place and the text after another would run together into one
+    word."""
     return bool(left and _WORD.match(data, left - 1) and _WORD.match(data, right))
 
 
@@ -84,7 +85,7 @@ def _spaced(module: Module, start: int, end: int, text: bytes) -> Span:
 
 
 def _needs_parentheses(module: Module, node: ast.expr, new: ast.expr) -> bool:
-    """Would `new` without parentheses mean something else where `node` stands?"""
+    """Return whether `new` without parentheses would mean something else where `node` stands."""
     parent = module.parents[node]
     number = isinstance(new, ast.Constant) and type(new.value) in (int, float, complex)
     if number and isinstance(parent, ast.Attribute):
@@ -93,7 +94,7 @@ def _needs_parentheses(module: Module, node: ast.expr, new: ast.expr) -> bool:
 
 
 def _is_only_argument(module: Module, node: ast.expr) -> bool:
-    """Is this a generator whose parentheses are those of a call?"""
+    """Return whether this is a generator whose parentheses are those of a call."""
     if not isinstance(node, ast.GeneratorExp):
         return False
     parent = module.parents[node]
@@ -103,7 +104,7 @@ def _is_only_argument(module: Module, node: ast.expr) -> bool:
 def _bare(
     module: Module, node: ast.expr, child: ast.expr, inner: tuple[int, int], outer: tuple[int, int]
 ) -> bool:
-    """May the parentheses around the child leave?"""
+    """Return whether the parentheses around the child may leave."""
     if inner == outer:
         return True
     if module.broken(*outer) or isinstance(child, _HELD):
@@ -186,7 +187,7 @@ def _after(module: Module, left: Extent, first: Extent, end: int) -> Span:
 
 
 def _operator_ends_line(module: Module, low: int, high: int) -> bool:
-    """Does `and` or `or` stand at the end of a line, not at the beginning of the next?"""
+    """Return whether `and` or `or` stands at the end of a line, not at the beginning of the next."""
     operator = module.skip_forward(low)
     return not module.broken(low, operator)
 

@@ -116,7 +116,7 @@ def _column(module: Module, stmt: ast.stmt) -> int:
 
 
 def is_elif(module: Module, node: ast.If) -> bool:
-    """Is this If written as `elif`?"""
+    """Return whether this If is written as `elif`."""
     return module.data.startswith(b"elif", module.start(node))
 
 
@@ -180,7 +180,7 @@ def clauses(module: Module, node: ast.stmt) -> list[Clause]:
 
 
 def starts_line(module: Module, stmt: ast.stmt) -> bool:
-    """Is a statement the first on its line?"""
+    """Return whether a statement is the first on its line."""
     before = module.data[module.starts[first_line(stmt)] : module.start_with_decorators(stmt)]
     return not before.strip(b" \t\f@(" if getattr(stmt, "decorator_list", ()) else b" \t\f")
 

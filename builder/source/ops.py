@@ -125,7 +125,7 @@ Op = (
 
 
 def irrefutable(pattern: ast.pattern) -> bool:
-    """Does a pattern match everything? Without a guard, Python allows no case after it."""
+    """Return whether a pattern matches everything. Without a guard, Python allows no case after it."""
     if isinstance(pattern, ast.MatchAs):
         return pattern.pattern is None or irrefutable(pattern.pattern)
     return isinstance(pattern, ast.MatchOr) and irrefutable(pattern.patterns[-1])

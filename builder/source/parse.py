@@ -58,7 +58,7 @@ class Module:
         return b"\n"
 
     def broken(self, low: int, high: int) -> bool:
-        """Is there an end of line between two offsets?"""
+        """Return whether there is an end of line between two offsets."""
         return self.line_of(low) < min(self.line_of(high), len(self.starts) - 2)
 
     def line_end(self, offset: int) -> int:
@@ -194,7 +194,7 @@ def documentation(stmt: ast.stmt) -> str | None:
 
 
 def own_parentheses(module: Module, node: ast.AST) -> bool:
-    """Does the text of a tuple or generator begin with its own parenthesis?"""
+    """Return whether the text of a tuple or generator begins with its own parenthesis."""
     if isinstance(node, ast.Tuple) and node.elts:
         start = module.start(node)
         opens = module.data[start : start + 1] == b"("

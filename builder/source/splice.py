@@ -148,7 +148,7 @@ class _Splicer:
                 yield stmt
 
     def is_text(self, stmt: ast.stmt) -> bool:
-        """Will a statement be nothing but a string?"""
+        """Return whether a statement will be nothing but a string."""
         if not isinstance(stmt, ast.Expr):
             return False
         value: ast.expr | str = stmt.value
@@ -171,7 +171,7 @@ class _Splicer:
         return left
 
     def survives(self, stmts: list[ast.stmt]) -> bool:
-        """Would anything of this suite be left? (no edits are made)"""
+        """Return whether anything of this suite would be left; no edits are made."""
         return next(self.left(stmts), None) is not None
 
     def statement(self, stmt: ast.stmt) -> bool:
@@ -198,7 +198,7 @@ class _Splicer:
         return True
 
     def stands_alone(self, stmt: ast.Try) -> bool:
-        """Is the body all that is left of a `try`?"""
+        """Return whether the body is all that is left of a `try`."""
         handlers = len(stmt.handlers) - len(self.dropped.get((stmt, "handlers"), ()))
         return not handlers and not self.survives(stmt.finalbody)
 
@@ -425,7 +425,7 @@ class _Splicer:
         return by
 
     def leaves_with_another(self, node: ast.expr) -> bool:
-        """Is this within a replaced expression, and in no part that is left of it?"""
+        """Return whether this is within a replaced expression, and in no part that is left of it."""
         chain: set[ast.AST] = {node}
         at = self.module.parents.get(node)
         while isinstance(at, _IN_EXPRESSIONS):

@@ -37,7 +37,7 @@ class CheckedEdits:
         self._pending[unit.path] = (unit, ops)
 
     def pending(self, path: str) -> bool:
-        """Does an edit of the file wait for its comparison?"""
+        """Return whether an edit of the file waits for its comparison."""
         return path in self._pending
 
     def take(self, path: str) -> tuple[Unit, Sequence[Op]] | None:

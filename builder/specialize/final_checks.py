@@ -49,7 +49,7 @@ def _exposed(
 
 
 def _has_method(base: str, method: str) -> bool:
-    """Has a class of the standard library a method, which the library may call itself?"""
+    """Return whether a class of the standard library has a method, which the library may call itself."""
     module, _, name = base.rpartition(".")
     if base not in INERT_BASES or (module or "builtins").partition(".")[0] not in sys.stdlib_module_names:
         return False
@@ -86,7 +86,7 @@ def _exported(world: SpecializerWorld) -> Iterator[Leftover]:
 
 
 def _is_plain(stmt: ast.stmt) -> bool:
-    """Does a statement leave `__all__` alone, or make it of lists of names that it spells out?"""
+    """Return whether a statement leaves `__all__` alone, or makes it of lists of names that it spells out."""
     if not any(isinstance(node, ast.Name) and node.id == "__all__" for node in nodes(stmt)):
         return True
     if isinstance(stmt, (ast.Assign, ast.AnnAssign, ast.AugAssign)):

@@ -85,7 +85,7 @@ def _laid_out(texts: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
 
 
 def _agree(data: bytes, better: bytes) -> bool:
-    """Is a text the same program in another layout?"""
+    """Return whether a text is the same program in another layout."""
     return _parses("", better) and agrees(parse(data, ""), [], parse(better, ""), formatted=True)
 
 

@@ -129,7 +129,7 @@ class FoldRecord:
     result: Any
 
     def holds(self, world: SpecializerWorld) -> bool:
-        """Does the world still answer as it did?"""
+        """Return whether the world still answers as it did."""
         known: dict[Question, Answer] = world.derived.setdefault(("answers",), {})  # type: ignore[assignment]
         for question, said in self.answers:
             if question not in known:

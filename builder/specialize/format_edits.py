@@ -55,7 +55,7 @@ def _polished(before: bytes, after: bytes, formatted: bytes) -> bytes:
 
 
 def _ours(a1: int, a2: int, t1: int, t2: int, blank: bool) -> bool:
-    """Does the formatter's hunk [a1, a2) follow from the edited lines [t1, t2)?
+    """Return whether the formatter's hunk [a1, a2) follows from the edited lines [t1, t2).
 
     A hunk that only changes blank lines may adjoin the edit: what stood between them is gone. Any other
     must hold an edited line, or the place where lines were removed (t1 == t2) within it.

@@ -115,7 +115,8 @@ def _positions(unit: Unit, node: ast.AST) -> float:
 
 
 def _gives(node: ast.AST, field: str) -> bool:
-    """Does a call have a field as a keyword, or in a dict: `Args(**{"mode": 1})`, `Args(**dict(mode=1))`?"""
+    """Return whether a call has a field as a keyword, or in a dict: `Args(**{"mode": 1})`,
+    `Args(**dict(mode=1))`."""
     keywords = getattr(node, "keywords", ())
     parts = (part for k in keywords if k.arg is None for part in nodes(k.value))
     return any(k.arg == field for k in keywords) or any(

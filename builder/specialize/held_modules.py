@@ -49,7 +49,7 @@ def _is_module(world: SpecializerWorld, module: str, names: Sequence[str]) -> bo
 
 
 def holds_itself(unit: Unit) -> bool:
-    """Does a file have its own module as a value, by `sys.modules[__name__]`?"""
+    """Return whether a file has its own module as a value, by `sys.modules[__name__]`."""
     return unit.told(("holds itself",), lambda: _holds_itself(unit))
 
 
@@ -110,7 +110,7 @@ def _taken(node: ast.AST | None) -> str:
 
 
 def _spells_the_name(parent: ast.AST | None) -> bool:
-    """Is this `setattr(module, "name", ...)`, which looks up that name alone?"""
+    """Return whether this is `setattr(module, "name", ...)`, which looks up that name alone."""
     if not isinstance(parent, ast.Call) or len(parent.args) < 2:
         return False
     called = getattr(parent.func, "id", "") in ("delattr", "getattr", "hasattr", "setattr")

@@ -1,4 +1,4 @@
-"""Does a module list its own names, or run a text as its code?"""
+"""Decides whether a module lists its own names, or runs a text as its code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WRITES = frozenset(["update", "clear", "__setitem__"])
 
 
 def lists_own_names(unit: Unit) -> bool:
-    """Does a module list its own names, or run a text as its code?"""
+    """Return whether a module lists its own names, or runs a text as its code."""
     return unit.told(("lists own names",), lambda: any(_lists(unit, node) for node in uses_of(unit, _LISTS)))
 
 
@@ -43,7 +43,7 @@ def _lists(unit: Unit, node: ast.AST) -> bool:
 
 
 def _is_keyed(unit: Unit, node: ast.AST) -> bool:
-    """Is a namespace only written to, or asked for names that the text shows?"""
+    """Return whether a namespace is only written to, or asked for names that the text shows."""
     parent = unit.module.parents.get(node)
     if isinstance(parent, ast.Subscript) and parent.value is node:
         return not isinstance(parent.ctx, ast.Load) or isinstance(parent.slice, ast.Constant)

@@ -1,4 +1,4 @@
-"""May something write a name from elsewhere: through the module object, `globals()`, `setattr` or `exec`?
+"""Decides whether a name may be written from elsewhere: by module object, `globals()`, `setattr`, `exec`.
 
 What a module binds once at its top level is a constant only where nothing else binds it. The search goes
 over the whole program, but parses only files whose text can write such a name.
@@ -44,7 +44,7 @@ _NAMES_OF: dict[bytes, Mapping[str, list[ast.AST]]] = {}
 
 @question
 def rebound(world: SpecializerWorld, qualified: str) -> bool:
-    """May a module-level name be written by anything but the statements of its own module?"""
+    """Return whether a module-level name may be written by anything but the statements of its own module."""
     module, _, name = qualified.rpartition(".")
     if module_exposed(world, module) or _is_spelled(world, qualified) or _is_reflected(world, qualified):
         return True
@@ -56,7 +56,7 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
 
 
 def _is_reflected(world: SpecializerWorld, qualified: str) -> bool:
-    """May a file write a name by a text, or may its module write any of its own names?
+    """Return whether a file may write a name by a text, or its module may write any of its own names.
 
     A file that names a function which writes by names does so if it has the name of the module as a text, or
     if it has the name as a text and names the module. One that names what tests use does if a text ends in
@@ -82,7 +82,8 @@ def _writes_own(unit: Unit) -> bool:
 
 
 def _is_written_by_text(world: SpecializerWorld, module: bytes, naming_module: set[str]) -> bool:
-    """Does a file that names a function which writes by names have the name of a module as a text?"""
+    """Return whether a file that names a function which writes by names has the name of a module as a
+    text."""
     key = ("written by text", module.decode())
     if key not in world.derived:
         texts = [world.files[path] for path in naming_module]
@@ -91,7 +92,7 @@ def _is_written_by_text(world: SpecializerWorld, module: bytes, naming_module: s
 
 
 def _is_spelled(world: SpecializerWorld, qualified: str) -> bool:
-    """Is a name a text of the program, as in `patch("module.NAME", ...)`?"""
+    """Return whether a name is a text of the program, as in `patch("module.NAME", ...)`."""
     module, _, name = qualified.encode().rpartition(b".")
     holders = world.words.holding([name]) & world.words.holding([module.rpartition(b".")[2]])
     return any(text in world.files[path] for path in holders for text in _quoted(qualified.encode()))
@@ -103,7 +104,7 @@ def _quoted(name: bytes) -> tuple[bytes, bytes]:
 
 @question
 def module_exposed(world: SpecializerWorld, module: str) -> bool:
-    """Does a file have a module as a value, so that any function may get it?"""
+    """Return whether a file has a module as a value, so that any function may get it."""
     own = world.paths.get(module)
     if own is not None and holds_itself(world.unit(own)):
         return True
@@ -113,7 +114,8 @@ def module_exposed(world: SpecializerWorld, module: str) -> bool:
 
 @question
 def import_rebound(world: SpecializerWorld, qualified: str) -> bool:
-    """Does the program bind a name that a module imports again, as an attribute of this very module?"""
+    """Return whether the program binds a name that a module imports again, as an attribute of this very
+    module."""
     module, _, name = qualified.rpartition(".")
     return _is_spelled(world, qualified) or any(
         _evaluator(world, unit).qualified(node.value, unit.scope_of(node.value)) == module
@@ -124,7 +126,7 @@ def import_rebound(world: SpecializerWorld, qualified: str) -> bool:
 
 @question
 def is_class(world: SpecializerWorld, qualified: str) -> bool:
-    """Is this a class of the program that nothing replaces: no decorator, no other binding?"""
+    """Return whether this is a class of the program that nothing replaces: no decorator, no other binding."""
     module, _, name = qualified.rpartition(".")
     path = world.paths.get(module)
     return path is not None and _is_plain_class(world.unit(path), name) and not rebound(world, qualified)
@@ -140,7 +142,7 @@ def _is_plain_class(unit: Unit, name: str) -> bool:
 
 @question
 def cache_inspected(world: SpecializerWorld, qualified: str) -> bool:
-    """May a file ask how often a cached function was called?"""
+    """Return whether a file may ask how often a cached function was called."""
     name = qualified.rpartition(".")[2].encode()
     inspecting = world.words.holding([b"cache_info", b"cache_clear", b"cache_parameters"])
     return any(name in world.words.of(path) for path in inspecting)
@@ -148,14 +150,15 @@ def cache_inspected(world: SpecializerWorld, qualified: str) -> bool:
 
 @question
 def has_setter(world: SpecializerWorld, name: str) -> bool:
-    """Does a class of the program run a method where an attribute of this name is set?"""
+    """Return whether a class of the program runs a method where an attribute of this name is set."""
     setter = re.compile(rb"@\s*" + re.escape(name.encode()) + rb"\s*\.\s*setter\b")
     return any(setter.search(world.files[path]) for path in world.words.holders(name.encode()))
 
 
 @question
 def attribute_stored(world: SpecializerWorld, name: str) -> bool:
-    """Does the program assign an attribute of this name: to an object, in a class, or by its text?"""
+    """Return whether the program assigns an attribute of this name: to an object, in a class, or by its
+    text."""
     word = re.escape(name.encode())
     assigns = re.compile(rb"^[ \t]+%b\s*(?::[^=\n]+)?=(?!=)|\bsetattr\(.*[\"']%b[\"']" % (word, word), re.M)
     if any(assigns.search(world.files[path]) for path in world.words.holders(name.encode())):
@@ -165,7 +168,7 @@ def attribute_stored(world: SpecializerWorld, name: str) -> bool:
 
 @question
 def attribute_bound(world: SpecializerWorld, name: str) -> bool:
-    """Does the program bind an attribute of this name: by a definition, or by an assignment?"""
+    """Return whether the program binds an attribute of this name: by a definition, or by an assignment."""
     word = re.escape(name.encode())
     binds = re.compile(rb"\bdef\s+%b\b|(?:^[ \t]*|\.)%b\s*(?::[^=\n]+)?=(?!=)" % (word, word), re.M)
     return any(binds.search(world.files[path]) for path in world.words.holders(name.encode()))
@@ -173,7 +176,7 @@ def attribute_bound(world: SpecializerWorld, name: str) -> bool:
 
 @question
 def defined_elsewhere(world: SpecializerWorld, name: str, *known: str) -> bool:
-    """Does the program define a function of this name beside the known ones?"""
+    """Return whether the program defines a function of this name beside the known ones."""
     defines = re.compile(rb"\bdef\s+%b\b" % re.escape(name.encode()))
     found = sum(len(defines.findall(world.files[path])) for path in world.words.holders(name.encode()))
     return found > len(known)
@@ -181,7 +184,8 @@ def defined_elsewhere(world: SpecializerWorld, name: str, *known: str) -> bool:
 
 @question
 def attribute_named(world: SpecializerWorld, name: str) -> bool:
-    """May a file ask whether an object has an attribute, take it away, or read it where it must stay?"""
+    """Return whether a file may ask whether an object has an attribute, take it away, or read it where it
+    must stay."""
     encoded = name.encode()
     asking = world.words.holding([b"hasattr", b"setattr", b"delattr", b"attrgetter"])
     if any(encoded in world.outline(path).quoted for path in asking if encoded in world.words.of(path)):
@@ -193,7 +197,8 @@ def attribute_named(world: SpecializerWorld, name: str) -> bool:
 
 @question
 def destination_read(world: SpecializerWorld, name: str) -> bool:
-    """Does the program read an attribute of this name, or take one by this text, where no fact states it?"""
+    """Return whether the program reads an attribute of this name, or takes one by this text, and no fact
+    states it."""
     for path in world.words.holders(name.encode()):
         unit = world.unit(path)
         for node in nodes_on(unit, name):
@@ -215,7 +220,7 @@ def _takes_by_text(unit: Unit, node: ast.AST) -> bool:
 
 
 def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
-    """Does a file read an attribute where no value can take the place of the read?
+    """Return whether a file reads an attribute where no value can take the place of the read.
 
     Of what an effect gives, by `x.name += 1`, in an f-string, a class pattern, or in the field of a text.
     """
@@ -246,7 +251,7 @@ def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
 
 @question
 def part_of_value(world: SpecializerWorld, value: str, any_case: str, *names: str) -> bool:
-    """Is there a longer text in the program that holds this one and that the option `names` may have?
+    """Return whether a longer text of the program holds this one and is one that the option `names` may have.
 
     `any_case`: not empty if small and capital letters are the same.
     """
@@ -262,7 +267,7 @@ def part_of_value(world: SpecializerWorld, value: str, any_case: str, *names: st
 
 @question
 def written_otherwise(world: SpecializerWorld, value: str, *names: str) -> bool:
-    """Does the program say a text that the option `names` may have in other letters, or between spaces?"""
+    """Return whether the program says a text of the option `names` in other letters, or between spaces."""
     word = longest_word(value).encode()
     alike = re.compile(rb"[\"'](\s*" + re.escape(value.encode()) + rb"\s*)[\"']", re.IGNORECASE)
     holders = world.words.holding(world.words.containing(word, True)) if word else world.files
@@ -272,19 +277,21 @@ def written_otherwise(world: SpecializerWorld, value: str, *names: str) -> bool:
 
 @question
 def named_elsewhere(world: SpecializerWorld, name: str) -> bool:
-    """Does something in the program name what has this name, but for the definitions themselves?"""
+    """Return whether something in the program names what has this name, but for the definitions
+    themselves."""
     return any(refers(world.unit(path), name) for path in world.words.holders(name.encode()))
 
 
 @question
 def module_removed(world: SpecializerWorld, module: str) -> bool:
-    """Did a module of the program leave?"""
+    """Return whether a module of the program left."""
     return world.is_removed(module)
 
 
 @question
 def is_alias(world: SpecializerWorld, module: str, name: str) -> bool:
-    """Is a name of a removed module only another name for something that exists all the same?"""
+    """Return whether a name of a removed module is only another name for something that exists all the
+    same."""
     for binding in _removed_names(world, module).get(name, ()):
         if isinstance(binding, ast.ImportFrom):
             package = module if world.is_folder(module) else module.rpartition(".")[0]
@@ -327,7 +334,7 @@ def _removed_names(world: SpecializerWorld, module: str) -> Mapping[str, list[as
 
 @question
 def annotations_inspected(world: SpecializerWorld, name: str) -> bool:
-    """May a file that names a function or class ask for its annotations?"""
+    """Return whether a file that names a function or class may ask for its annotations."""
     inspecting = world.words.holding([b"__annotations__", b"get_type_hints", b"get_annotations"])
     return any(name.encode() in world.words.of(path) for path in inspecting)
 
@@ -343,7 +350,7 @@ def _attribute_stores(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit
 
 
 def _stores_attribute(unit: Unit, name: str) -> bool:
-    """Does a file set or delete an attribute of this name?"""
+    """Return whether a file sets or deletes an attribute of this name."""
     return unit.told(("stores attribute", name), lambda: any(_stores_of(nodes_on(unit, name), name)))
 
 
@@ -354,7 +361,8 @@ def _stores_of(nodes: Iterable[ast.AST], name: str) -> Iterator[ast.Attribute]:
 
 
 def _may_be_module(world: SpecializerWorld, unit: Unit, owner: ast.expr, module: str) -> bool:
-    """May the owner of an attribute be this module? What is visibly another module or a class is not."""
+    """Return whether the owner of an attribute may be this module: not one that is visibly another or a
+    class."""
     scope = unit.scope_of(owner)
     named = _evaluator(world, unit).qualified(owner, scope)
     if not isinstance(named, str):

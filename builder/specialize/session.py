@@ -29,7 +29,8 @@ class Session:
 
 
 def _continues(program: Program, policy: Policy, last: Fixpoint, last_policy: Policy) -> bool:
-    """Is a program the output of the last one without some of its files, under the same policy?
+    """Return whether a program is the output of the last one without some of its files, under the same
+    policy.
 
     `prune_symbols` is a function of the manifest, which does not change within a session.
     """

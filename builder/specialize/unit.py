@@ -92,7 +92,7 @@ class Unit:
 
     @property
     def bom(self) -> bool:
-        """Does the file begin with a byte order mark?"""
+        """Return whether the file begins with a byte order mark."""
         return self._raw.startswith(BOM)
 
     @property

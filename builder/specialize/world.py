@@ -152,18 +152,18 @@ class SpecializerWorld:
         return None
 
     def is_removed(self, name: str) -> bool:
-        """Did a module of the program leave that has this name, or that lay below it?"""
+        """Return whether a module of the program left that has this name, or that lay below it."""
         return name in self.removed or (name in self._removed_folders and name not in self._folders)
 
     def is_folder(self, name: str) -> bool:
-        """Does a module hold others, here or in upstream?"""
+        """Return whether a module holds others, here or in upstream."""
         return name in self._folders or name in self._removed_folders
 
     def is_module(self, name: str) -> bool:
         return name in self.paths or name in self._folders
 
     def has_file(self, name: str) -> bool:
-        """Is a module a file, and not only a folder?"""
+        """Return whether a module is a file, and not only a folder."""
         return name in self.paths
 
     def canonical(self, module: str, name: str) -> str | Gone | None:
@@ -238,12 +238,12 @@ class SpecializerWorld:
 
     @staticmethod
     def _is_about(module: str, what: Imported) -> bool:
-        """Does an import bind a module itself, or something that it takes from the module?"""
+        """Return whether an import binds a module itself, or something that it takes from the module."""
         whole = f"{what.module}.{what.name}" if what.name else what.module
         return module in (whole, what.module)
 
     def defines(self, module: str, name: str, seen: frozenset[str] = frozenset()) -> bool:
-        """Does a module bind this name at its top level, star imports included?"""
+        """Return whether a module binds this name at its top level, star imports included."""
         path = self.paths.get(module)
         if path is None or module in seen:
             return False
@@ -276,14 +276,14 @@ class SpecializerWorld:
         return self.canonical(what.module, what.name)
 
     def may_assign(self, path: str, name: str) -> bool:
-        """Might a file hold `name = <value>`?"""
+        """Return whether a file might hold `name = <value>`."""
         key = (path, name)
         if key not in self._assigned:
             self._assigned[key] = self.outline(path).assigns(name)
         return self._assigned[key]
 
     def is_gone(self, qualified: str) -> bool:
-        """Is a name declared absent, or gone since?"""
+        """Return whether a name is declared absent, or gone since."""
         return qualified in self.facts.symbols or qualified in self.memory.gone
 
     def constant(self, qualified: str) -> KnownValue | None:
@@ -318,7 +318,7 @@ class SpecializerWorld:
         return answer
 
     def is_definition(self, qualified: str) -> bool:
-        """Is this a function or class that a file defines, and nothing else?"""
+        """Return whether this is a function or class that a file defines, and nothing else."""
         module, _, name = qualified.rpartition(".")
         path = self.paths.get(module)
         if path is None:

@@ -21,7 +21,7 @@ METHOD = """
 
 
 def method_stays(use: str, *, head: str = "", bases: str = "", others: dict[str, str] | None = None) -> bool:
-    """Does A.purge stay, which only a folded branch calls?"""
+    """Return whether A.purge stays, which only a folded branch calls."""
     text = dedent(METHOD).format(head=head, bases=bases, use=use)
     return "def purge" in output({"pkg/a.py": text, **(others or {})})["pkg/a.py"]
 
@@ -43,6 +43,7 @@ FUNCTION = """
 
 
 def function_stays(use: str, *, head: str = "", others: dict[str, str] | None = None) -> bool:
-    """Does purge() stay, a function of the module with the class A, which only a folded branch calls?"""
+    """Return whether purge() stays, a function of the module with the class A, which only a folded branch
+    calls."""
     text = dedent(FUNCTION).format(head=head, use=use)
     return "def purge" in output({"pkg/a.py": text, **(others or {})})["pkg/a.py"]

@@ -139,7 +139,7 @@ class _Chooser:
 
 
 def _holds_slices(node: ast.expr) -> bool:
-    """Is this the tuple of `x[1:2, 3]`, which means nothing elsewhere?"""
+    """Return whether this is the tuple of `x[1:2, 3]`, which means nothing elsewhere."""
     return isinstance(node, ast.Tuple) and any(isinstance(item, ast.Slice) for item in node.elts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shlex
@@ -47,6 +48,18 @@ def test_the_page_of_errors_is_that_of_the_table() -> None:
 def test_the_page_of_the_verbs_is_that_of_the_command_line() -> None:
     assert read("docs/verbs.md") == verbs_page(cli), "run `make docs`"
     assert set(re.findall(r"^## (.*)$", read("docs/verbs.md"), re.M)) == set(VERBS)
+
+
+def test_a_docstring_is_a_statement() -> None:
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    asking = [
+        f"{path}: {text}"
+        for folder in ("builder", "verification", "benchmarks")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, kinds) and re.match(r"[^.`\"]*\?", text := ast.get_docstring(node) or "")
+    ]
+    assert asking == []
 
 
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ LONG = settings.get_current_profile_name() == "long"
 
 
 def agree(left: object, right: object) -> bool:
-    """Are two trees the same program (positions and the indentation of docstrings aside)?"""
+    """Return whether two trees are the same program (positions and the indentation of docstrings aside)."""
     if type(left) is not type(right):
         return False
     if isinstance(left, list):

@@ -144,7 +144,7 @@ def _children_live() -> bool:
 
 
 def _lives(process: int) -> bool:
-    """Does it run? One that ended may keep its number until somebody asks what came of it."""
+    """Return whether it runs. One that ended may keep its number until somebody asks what came of it."""
     try:
         return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

@@ -243,7 +243,7 @@ def benched(answers: Sequence[Mapping[str, Any]]) -> Case:
 
 
 def completed(theirs: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]]) -> Case:
-    """Did every load of both trees end, with as many requests and tokens? Else speeds compare nothing."""
+    """Return whether every load of both trees ended, with as many requests and tokens."""
     keys = ("completed", "total_input_tokens", "total_output_tokens")
     one, two = ([[each.get(key) for key in keys] for each in side] for side in (theirs, mine))
     told = [

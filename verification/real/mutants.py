@@ -1,4 +1,4 @@
-"""Random mutants of our tree: does an engine tell each from upstream's tree?"""
+"""Random mutants of our tree, each of which an engine has to tell from upstream's tree."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Class:
 
 
 def defines_method(node: ast.ClassDef, name: str) -> bool:
-    """Does the body of a class bind a name, at whatever depth of conditions?"""
+    """Return whether the body of a class binds a name, at whatever depth of conditions."""
     for inner in statements_of(node):
         if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)) and inner.name == name:
             return True
@@ -65,7 +65,7 @@ def statements_of(node: ast.ClassDef) -> Iterator[ast.stmt]:
 
 
 def is_in_program(world: SpecializerWorld, name: str) -> bool:
-    """Is this the name of a module of the program, or of something in one?"""
+    """Return whether this is the name of a module of the program, or of something in one."""
     while name:
         if world.is_module(name):
             return True

@@ -205,8 +205,8 @@ class Dead:
                 yield unit, item
 
     def _is_defined_elsewhere(self, world: SpecializerWorld, name: bytes) -> bool:
-        """Does a file from which nothing leaves define a name? If that is an abstract method, a class that
-        inherits it cannot do without its own."""
+        """Return whether a file from which nothing leaves defines a name. If that is an abstract method, a
+        class that inherits it cannot do without its own."""
         return any(
             defines(world.files[path])[name]
             for path in self._words.holders(name)
@@ -229,7 +229,7 @@ class Dead:
         return qualified in world.facts.uncalled or (used and self._may_leave(world, unit, item))
 
     def _may_leave(self, world: SpecializerWorld, unit: Unit, item: Definition) -> bool:
-        """Does nothing need a definition to which no name refers?"""
+        """Return whether nothing needs a definition to which no name refers."""
         node, scope = cast(ast.stmt, item.node), item.scope
         hierarchy, reflection = self._known(world)
         if isinstance(scope.node, ast.ClassDef):
@@ -262,7 +262,7 @@ class Dead:
         return self._reflected[1:]
 
     def looked_up(self, world: SpecializerWorld, unit: Unit, bound: Bound) -> bool:
-        """May a name that a module imports be looked up by a name that no text shows?"""
+        """Return whether a name that a module imports may be looked up by a name that no text shows."""
         name = Evaluator(world, unit).qualified(ast.Name(bound.name), unit.scopes.root)
         return self._known(world)[1].sees_module(unit, name in world.facts.predicates)
 
@@ -315,7 +315,7 @@ class Dead:
         return not self._words.exceeds(name, sum(places.values()) + _MAX_USES_READ)
 
     def _referred(self, world: SpecializerWorld, name: bytes, uncalled: bool) -> bool:
-        """Does a kept file refer to a name? The file that does is remembered.
+        """Return whether a kept file refers to a name. The file that does is remembered.
 
         What is `uncalled` is not looked up by a string, and an import of it leaves with it.
         """
@@ -332,7 +332,7 @@ class Dead:
         return False
 
     def _still_referred(self, world: SpecializerWorld, name: bytes) -> bool:
-        """Is the file as it was that referred to this name?"""
+        """Return whether the file that referred to this name is as it was."""
         path, data, version = self._alive.get(name, ("", b"", 0))
         return bool(path) and world.files.get(path) is data and world.unit(path).version == version
 
@@ -396,7 +396,8 @@ def _definitions(unit: Unit, body: Iterable[ast.stmt], scope: Scope) -> Iterator
 
 
 def _makes_concrete(unit: Unit, owner: ast.ClassDef, method: ast.stmt) -> bool:
-    """Is this the last abstract method of a class, without which an object of the class can be made?"""
+    """Return whether this is the last abstract method of a class, without which an object of the class can
+    be made."""
     abstract = [
         stmt
         for stmt in owner.body
@@ -409,7 +410,8 @@ def _makes_concrete(unit: Unit, owner: ast.ClassDef, method: ast.stmt) -> bool:
 
 
 def _gives_attributes(unit: Unit, owner: ast.ClassDef, method: ast.stmt) -> bool:
-    """Is a method the only one of a class to store an attribute that the class reads elsewhere?"""
+    """Return whether a method is the only one of a class to store an attribute that the class reads
+    elsewhere."""
     stored = {
         node.attr
         for node in nodes(method)
@@ -428,7 +430,7 @@ def _gives_attributes(unit: Unit, owner: ast.ClassDef, method: ast.stmt) -> bool
 
 
 def _alone(unit: Unit, stmt: ast.stmt | ast.Constant, low: int, high: int) -> bool:
-    """Has a statement its lines for itself?"""
+    """Return whether a statement has its lines for itself."""
     starts, data = unit.module.starts, unit.module.data
     decorators: list[ast.expr] = getattr(stmt, "decorator_list", [])
     start = min([unit.module.start(stmt), *map(unit.module.start, decorators)])

@@ -55,7 +55,7 @@ class Effects:
         )
 
     def pure(self, stmt: ast.stmt, scope: Scope) -> bool:
-        """Does a statement do nothing but bind names?"""
+        """Return whether a statement does nothing but bind names."""
         if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return self._function(stmt, scope)
         if isinstance(stmt, ast.ClassDef):
@@ -123,7 +123,7 @@ class Effects:
         return all(name in TRANSPARENT or self._declared(name) for name in self._named(decorator, scope))
 
     def _declared(self, name: object) -> bool:
-        """Does the manifest say that a call of this function has no effect?"""
+        """Return whether the manifest says that a call of this function has no effect."""
         pure = self._evaluator.facts.pure
         return isinstance(name, str) and (name in pure or name.rpartition(".")[2] in pure)
 
@@ -167,7 +167,8 @@ class Effects:
         return self._values(parts, scope) and all(self.pure(stmt, inner) for stmt in node.body)
 
     def _hands_over(self, stmt: ast.stmt, scope: Scope) -> bool:
-        """Does a statement in a class body tell an object from elsewhere the name that it gets there?"""
+        """Return whether a statement in a class body tells an object from elsewhere the name that it gets
+        there."""
         if isinstance(stmt, ast.If):
             return any(self._hands_over(inner, scope) for inner in (*stmt.body, *stmt.orelse))
         if isinstance(stmt, ast.Assign):
@@ -177,7 +178,7 @@ class Effects:
         return False
 
     def _may_share(self, value: ast.expr, scope: Scope, target: ast.expr) -> bool:
-        """May a target get an object that was there before?"""
+        """Return whether a target may get an object that was there before."""
         if isinstance(value, ast.IfExp):
             return any(self._may_share(each, scope, target) for each in (value.body, value.orelse))
         if isinstance(value, ast.BoolOp):
@@ -195,7 +196,7 @@ class Effects:
 
 
 def _only_binds(evaluator: Evaluator, target: ast.expr, value: ast.expr, scope: Scope) -> bool:
-    """Does storing a value in a target bind names and do nothing else?"""
+    """Return whether storing a value in a target binds names and does nothing else."""
     if isinstance(target, ast.Starred):
         target = target.value
     if not isinstance(target, (ast.Tuple, ast.List)):

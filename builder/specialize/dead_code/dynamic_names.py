@@ -98,7 +98,7 @@ def formed(data: bytes) -> Formed:
 
 
 def runs_text(data: bytes) -> bool:
-    """Does a file run text as code? `model.eval()` and `re.compile()` do not."""
+    """Return whether a file runs text as code. `model.eval()` and `re.compile()` do not."""
     if b"builtins" in data and _RUNNER_OF_BUILTINS.search(data):
         return True
     for match in _RUNNER.finditer(data):
@@ -176,21 +176,22 @@ def _filters(data: bytes) -> Iterator[Pattern]:
 
 
 def _telling(pattern: Pattern) -> bool:
-    """Do the literal parts say enough of the name?"""
+    """Return whether the literal parts say enough of the name."""
     return len(pattern) > 1 and any(
         _tells(part, begins=at == 0, ends=at == len(pattern) - 1) for at, part in enumerate(pattern)
     )
 
 
 def _tells(part: str, begins: bool = False, ends: bool = False) -> bool:
-    """Does a literal part say enough of a name? `begins`, `ends`: the name begins or ends with it."""
+    """Return whether a literal part says enough of a name. `begins`, `ends`: the name begins or ends with
+    it."""
     letters = sum(map(str.isalpha, part))
     at_end = (begins and part.endswith("_")) or (ends and part.startswith("_"))
     return letters >= (MIN_LETTERS_AT_END if at_end else MIN_LETTERS)
 
 
 def fits(name: str, pattern: Pattern) -> bool:
-    """Can a name be what a composed string gives?"""
+    """Return whether a name can be what a composed string gives."""
     first, *middle, last = pattern
     if len(name) < len(first) + len(last) or not name.startswith(first) or not name.endswith(last):
         return False
@@ -240,14 +241,14 @@ class FormedNames:
         self._files[path] = new
 
     def holds_in(self, name: str, paths: Iterable[str]) -> bool:
-        """May one of these files form this name, or one that runs text as code? Any file may write it in
-        pieces that Python joins while it reads the text."""
+        """Return whether one of these files may form this name, or one that runs text as code. Any file may
+        write it in pieces that Python joins while it reads the text."""
         self._read()
         formed = (self._files[path] for path in self._running.union(paths) if path in self._files)
         return self._names[name] > 0 or any(fits(name, p) for each in formed for p in each.patterns)
 
     def holds(self, name: str) -> bool:
-        """May the program form this name?"""
+        """Return whether the program may form this name."""
         self._read()
         if self._names[name] > 0:
             return True

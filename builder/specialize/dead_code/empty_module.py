@@ -11,7 +11,7 @@ _LOGGER = "logging.getLogger"
 
 
 def is_empty_module(tree: ast.Module) -> bool:
-    """Is nothing left but a docstring, a logger, an empty `__all__`, and what these read?
+    """Return whether nothing is left but a docstring, a logger, an empty `__all__`, and what these read.
 
     An import that nothing here reads counts as something: other modules may take it from here.
     """

@@ -166,7 +166,7 @@ class Hierarchy:
     # -- classes ----------------------------------------------------------------------------------------
 
     def announced(self, cls: Class) -> bool:
-        """May something take notice of the class only because it is defined?"""
+        """Return whether something may take notice of the class only because it is defined."""
         lineage = self.lineage(cls)
         if lineage.open or (len(lineage.classes) > 1 and self._sets_hooks()):
             return True
@@ -175,13 +175,13 @@ class Hierarchy:
         )
 
     def calls_no_methods(self, cls: Class) -> bool:
-        """Are the methods of the class called by the program alone? A base outside of it may call one that
-        an heir defines anew."""
+        """Return whether the program alone calls the methods of the class. A base outside of it may call one
+        that an heir defines anew."""
         lineage = self.lineage(cls)
         return not lineage.open and lineage.external <= _SILENT_BASES
 
     def _sets_hooks(self) -> bool:
-        """Does a statement outside of a class give one the method that is told of its heirs?"""
+        """Return whether a statement outside of a class gives one the method that is told of its heirs."""
         return any(
             isinstance(node, ast.Constant) or isinstance(getattr(node, "ctx", None), ast.Store)
             for path in self._words.holders(b"__init_subclass__")
@@ -190,7 +190,7 @@ class Hierarchy:
         )
 
     def listed(self, cls: Class) -> bool:
-        """May `__subclasses__()` give the class?"""
+        """Return whether `__subclasses__()` may give the class."""
         lineage = self.lineage(cls)
         inherits = len(lineage.classes) > 1 or lineage.external - {"object"} or lineage.open
         if not inherits or not (asked := self._asked_for_heirs()):

@@ -1,4 +1,4 @@
-"""Does importing a module do anything but define its names?
+"""Decides whether importing a module does anything but define its names.
 
 An import whose names nobody reads leaves only where running the module, and what it imports in its turn,
 cannot be noticed: nothing registers, writes to another module, or calls what may have an effect.
@@ -55,7 +55,7 @@ _EARLY = frozenset(["collections.abc", "os.path"])
 
 @question
 def import_noticed(world: SpecializerWorld, module: str, importer: str) -> bool:
-    """May importing a module from another one be noticed?"""
+    """Return whether importing a module from another one may be noticed."""
     return any(run_by_import(world, module, importer))
 
 
@@ -73,7 +73,8 @@ def run_by_import(world: SpecializerWorld, module: str, importer: str) -> Iterat
 
 
 def _reached_without_import(world: SpecializerWorld, module: str, importer: str) -> bool:
-    """Does a file take a submodule from its package, or from `sys.modules`, without importing it itself?"""
+    """Return whether a file takes a submodule from its package, or from `sys.modules`, without importing
+    it itself."""
     package = module.rpartition(".")[0]
     if not package or module in _EARLY:
         return False
@@ -96,7 +97,7 @@ def _reaching(world: SpecializerWorld, module: str) -> tuple[str, ...]:
 
 
 def _reaches(world: SpecializerWorld, path: str, module: str, own: bool) -> bool:
-    """Does a file take a submodule from its package, or from `sys.modules`?
+    """Return whether a file takes a submodule from its package, or from `sys.modules`.
 
     `own`: the file is the one whose import of the submodule leaves, so that this import does not count.
     """
@@ -119,7 +120,7 @@ def _reaches(world: SpecializerWorld, path: str, module: str, own: bool) -> bool
 
 @question
 def attribute_taken(world: SpecializerWorld, name: str) -> bool:
-    """Does a file take an attribute of this name from something that may be a module?"""
+    """Return whether a file takes an attribute of this name from something that may be a module."""
     for path in sorted(world.words.holders(name.encode())):
         if name.encode() not in world.outline(path).attributes:
             continue
@@ -142,7 +143,7 @@ def _takes_all(world: SpecializerWorld, path: str, package: str) -> bool:
 
 
 def _reads_as_global(unit: Unit, name: str) -> bool:
-    """Does a file read a global that none of its statements binds?"""
+    """Return whether a file reads a global that none of its statements binds."""
     if name in unit.scopes.root.names:
         return False
     reads = (node for node in nodes_on(unit, name) if isinstance(node, ast.Name) and node.id == name)
@@ -157,7 +158,7 @@ def _reads_attribute(world: SpecializerWorld, path: str, module: str) -> bool:
 
 
 def _imports_package(outline: Outline, module: str) -> bool:
-    """Is there an `import a` or `from b import a` for a package `a` around a module?"""
+    """Return whether there is an `import a` or `from b import a` for a package `a` around a module."""
     packages = {name.rpartition(".")[2] for name in packages_around(module)}
     return any(
         not packages.isdisjoint(names) if names else f"{module}.".startswith(f"{written}.")
@@ -166,7 +167,7 @@ def _imports_package(outline: Outline, module: str) -> bool:
 
 
 def _imports_at_the_top(outline: Outline, module: str) -> bool:
-    """Does a file import a module, in no branch and in no function?"""
+    """Return whether a file imports a module, in no branch and in no function."""
     package, _, last = module.rpartition(".")
     return any(
         (written == module or (written == package and last in names))
@@ -193,7 +194,7 @@ def imported_before(
     leaving: Collection[ast.AST],
     asked: Collection[str],
 ) -> bool:
-    """Did the modules `asked` for begin to run for certain before this file comes to a statement?
+    """Return whether the modules `asked` for began to run for certain before this file comes to a statement.
 
     Such modules are the packages around the file, what the imports above the statement import that stay,
     and what such modules import in their turn. Only imports count that stand at the top of a file, in no
@@ -273,7 +274,7 @@ def _imported(world: SpecializerWorld, imports: list[_Import], leading: Set[str]
 
 
 def _is_submodule(world: SpecializerWorld, package: str, module: str) -> bool:
-    """Does `from package import name` import a submodule? Not if the package has something of that name."""
+    """Return whether `from package import name` imports a submodule: the package has nothing of that name."""
     name = module.removeprefix(f"{package}.")
     return (
         world.is_module(module)
@@ -293,7 +294,7 @@ def submodules(world: SpecializerWorld, package: str, name: str) -> list[str]:
 
 
 def is_made(world: SpecializerWorld, module: str, name: str) -> bool:
-    """Does a module's `__getattr__` make what is imported from it?"""
+    """Return whether a module's `__getattr__` makes what is imported from it."""
     if module not in world.paths or world.is_module(f"{module}.{name}"):
         return False
     return world.defines(module, "__getattr__") and (name == "*" or not world.defines(module, name))
@@ -301,7 +302,7 @@ def is_made(world: SpecializerWorld, module: str, name: str) -> bool:
 
 @question
 def module_noticed(world: SpecializerWorld, module: str) -> bool:
-    """May somebody notice that a module of the tree runs?"""
+    """Return whether somebody may notice that a module of the tree runs."""
     try:
         unit = world.unit(world.paths[module])
     except SyntaxError:
@@ -311,7 +312,7 @@ def module_noticed(world: SpecializerWorld, module: str) -> bool:
 
 @question
 def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
-    """May a class do something when another one inherits from it?"""
+    """Return whether a class may do something when another one inherits from it."""
     if qualified in INERT_BASES or qualified in world.facts.bases:
         return False
     module, _, name = qualified.rpartition(".")
@@ -369,7 +370,7 @@ class _Module:
         return self.target(stmt.target) and self.value(stmt.value) and not self.shared(stmt.target)
 
     def shared(self, node: ast.expr) -> bool:
-        """May a target hold a collection of another module, which `+=` changes in place?"""
+        """Return whether a target may hold a collection of another module, which `+=` changes in place."""
         return not self.holds(node, (*_LITERALS, ast.Constant, ast.JoinedStr, ast.Tuple, ast.BinOp))
 
     def _AnnAssign(self, stmt: ast.AnnAssign) -> bool:
@@ -405,7 +406,8 @@ class _Module:
         return self.effects.pure(stmt, self.root) and not self.registers(stmt)
 
     def registers(self, stmt: ast.ClassDef) -> bool:
-        """May a base class notice that a class inherits from it? Of the tree only those that say so do."""
+        """Return whether a base class may notice that a class inherits from it. Of the tree only those that
+        say so do."""
         if stmt.keywords:
             return True
         for base in stmt.bases:
@@ -417,7 +419,7 @@ class _Module:
         return False
 
     def target(self, node: ast.expr) -> bool:
-        """Does a store bind a name of this module, or fill a collection of its own?"""
+        """Return whether a store binds a name of this module, or fills a collection of its own."""
         if isinstance(node, (ast.Tuple, ast.List)):
             return all(map(self.target, node.elts))
         if isinstance(node, ast.Subscript):
@@ -425,11 +427,11 @@ class _Module:
         return isinstance(node, ast.Name)
 
     def own(self, node: ast.expr) -> bool:
-        """Is this a collection that the module has made itself?"""
+        """Return whether this is a collection that the module has made itself."""
         return self.holds(node, _LITERALS)
 
     def holds(self, node: ast.expr, kinds: tuple[type[ast.expr], ...]) -> bool:
-        """Does a name hold what expressions of these kinds made, whichever statement bound it?"""
+        """Return whether a name holds what expressions of these kinds made, whichever statement bound it."""
         bindings = self.root.names.get(node.id, []) if isinstance(node, ast.Name) else []
         changed = (b for b in bindings if not isinstance(b.node, ast.AugAssign))
         return bool(bindings) and not self.root.star and all(isinstance(b.value, kinds) for b in changed)
@@ -441,7 +443,7 @@ class _Module:
         return fills and self.own(node.func.value) and all(map(self.value, node.args)) and not node.keywords
 
     def value(self, node: ast.expr) -> bool:
-        """Has evaluating an expression no effect?"""
+        """Return whether evaluating an expression has no effect."""
         if self.evaluator.pure(node, self.root):
             return True
         if isinstance(node, ast.Call):

@@ -61,7 +61,7 @@ class Reflection:
         self._strings: frozenset[str] | None = None
 
     def sees_module(self, unit: Unit, stated: bool = False) -> bool:
-        """May a name of the module be looked up that no text shows?
+        """Return whether a name of the module may be looked up that no text shows.
 
         `stated`: it is a predicate whose answer the facts state. Nobody asks for it but by its name, so
         that only a module that lists its own names shows it.
@@ -92,7 +92,8 @@ class Reflection:
             todo += sorted(further)
 
     def _is_held(self, unit: Unit) -> bool:
-        """Does a file have the module as a value, or a package around it, so that something may get it?"""
+        """Return whether a file has the module as a value, or a package around it, so that something may
+        get it."""
         if holds_itself(unit):
             return True
         names = {unit.name, *packages_around(unit.name)}
@@ -102,7 +103,7 @@ class Reflection:
     # -- modules that are loaded by a name ------------------------------------------------------------
 
     def _is_loaded(self, unit: Unit) -> bool:
-        """May a definition load the module by a name, and look up what no text shows?"""
+        """Return whether a definition may load the module by a name, and look up what no text shows."""
         if not self._loaders():
             return False
         packages = {unit.name, *packages_around(unit.name)}
@@ -128,8 +129,8 @@ class Reflection:
         return self._strings
 
     def _finds(self, loader: _Loader, unit: Unit, packages: set[str]) -> bool:
-        """Does a definition put the name of the module together, or go through the modules of one of these
-        packages, or through the files beside it?"""
+        """Return whether a definition puts the name of the module together, or goes through the modules of
+        one of these packages, or through the files beside it."""
         if any(f"{unit.name}.".startswith(f"{start}.") for start in loader.begun):
             return True
         if not loader.walks:
@@ -157,7 +158,7 @@ def _loaders_in(unit: Unit) -> tuple[_Loader, ...]:
 
 
 def _is_asked_for_any(unit: Unit, node: ast.AST) -> bool:
-    """Is this `sys.modules[name]`, and not this module itself?"""
+    """Return whether this is `sys.modules[name]`, and not this module itself."""
     parent = unit.module.parents.get(node)
     if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load):
         return last_name(parent.slice) != "__name__"

@@ -22,7 +22,7 @@ _READ_ALL = (b"dir", b"eval", b"exec", b"globals", b"locals", b"vars")
 def may_name_only(
     world: SpecializerWorld, words: IdentifierIndex, links: ImportIndex, unit: Unit, stmt: ast.ImportFrom
 ) -> bool:
-    """May an import take no names, and only run its module?
+    """Return whether an import may take no names, and only run its module.
 
     `import package.module` binds `package`, which nobody may notice. `words`, `links`: of all kept files.
     """
@@ -40,7 +40,7 @@ def may_name_only(
 def _may_bind(
     world: SpecializerWorld, words: IdentifierIndex, links: ImportIndex, unit: Unit, package: str
 ) -> bool:
-    """Can a file bind the name of a package, so that neither it nor another file notices?"""
+    """Return whether a file can bind the name of a package, so that neither it nor another file notices."""
     if any(words.of(unit.path)[name] for name in _READ_ALL):
         return False
     taken = links.stars(unit.name) or links.takers(unit.name, package)
@@ -50,7 +50,7 @@ def _may_bind(
 
 
 def _uses(unit: Unit, name: str) -> bool:
-    """Does a file use a name other than in the path of an import?"""
+    """Return whether a file uses a name other than in the path of an import."""
     for node in nodes_on(unit, name):
         if isinstance(node, ast.alias):
             if name in (node.asname, node.name):

@@ -79,7 +79,7 @@ class Unused:
         return leaving, [b for b in staying if self._may_name_only(world, unit, b, staying)]
 
     def _may_name_only(self, world: SpecializerWorld, unit: Unit, bound: Bound, staying: list[Bound]) -> bool:
-        """May an import that stays for what its module does take none of its names?"""
+        """Return whether an import that stays for what its module does may take none of its names."""
         if not isinstance(bound.node, ast.ImportFrom) or _is_tried(unit, bound.node):
             return False
         unread = {each.node.names[each.index] for each in staying if each.node is bound.node}
@@ -132,7 +132,8 @@ class Unused:
                 yield bound
 
     def _taken_elsewhere(self, world: SpecializerWorld, unit: Unit, name: str) -> bool:
-        """Does another file take this name from here, or from a module that star-imports this one?"""
+        """Return whether another file takes this name from here, or from a module that star-imports this
+        one."""
         todo, seen = [unit.path], {unit.path}
         encoded = name.encode()
         holders = [p for p in self._words.holders(encoded) if p != unit.path]
@@ -224,7 +225,7 @@ def unnoticed(
 
 
 def _is_tried(unit: Unit, stmt: ast.stmt) -> bool:
-    """Does the program ask by this import whether the module is there?"""
+    """Return whether the program asks by this import whether the module is there."""
     at: ast.AST | None = stmt
     while at is not None and not isinstance(at, DEFINITIONS):
         below, at = at, unit.module.parents.get(at)
@@ -235,7 +236,7 @@ def _is_tried(unit: Unit, stmt: ast.stmt) -> bool:
 
 
 def never_runs(unit: Unit, stmt: ast.stmt) -> bool:
-    """Is a statement for type checkers only?"""
+    """Return whether a statement is for type checkers only."""
     at: ast.AST | None = stmt
     while at is not None:
         below, at = at, unit.module.parents.get(at)
@@ -262,7 +263,7 @@ def typing_only(unit: Unit) -> list[ast.If]:
 
 
 def _shadowed(unit: Unit, name: str) -> bool:
-    """Does every function that reads a name of the module import its own?"""
+    """Return whether every function that reads a name of the module imports its own."""
     inner = unit.cache.get("inner imports")
     if not isinstance(inner, frozenset):
         inner = frozenset(b.name for b in imports_of(unit) if not b.public)
@@ -380,8 +381,8 @@ def constants(
 
 
 def _is_decided(value: ast.expr) -> bool:
-    """Is it a constant, a list, tuple, set or dict of such, or a condition of names and of a constant that
-    decides it?"""
+    """Return whether it is a constant, a list, tuple, set or dict of such, or a condition of names and of a
+    constant that decides it."""
     if isinstance(value, (ast.List, ast.Tuple)):
         return all(map(_is_decided, value.elts))
     if isinstance(value, ast.Set):  # the members must have a hash
@@ -398,7 +399,7 @@ def _is_decided(value: ast.expr) -> bool:
 
 
 def _reads_all(unit: Unit, function: Function) -> bool:
-    """Does a function read its locals by no name?"""
+    """Return whether a function reads its locals by no name."""
     last = function.end_lineno or function.lineno
     lines = lines_with(unit, [b"dir", b"eval", b"exec", b"locals", b"vars"])
     return any(function.lineno <= line <= last for line in lines) and any(
@@ -410,7 +411,7 @@ def _reads_all(unit: Unit, function: Function) -> bool:
 
 
 def _was_read(before: Unit, function: str, name: str) -> bool:
-    """Did upstream's function of this name read the local?"""
+    """Return whether upstream's function of this name read the local."""
 
     def find() -> bool:
         lines = sorted(lines_with(before, [name.encode()]))
@@ -421,12 +422,13 @@ def _was_read(before: Unit, function: str, name: str) -> bool:
 
 
 def _may_ask_for(outline: Outline, name: bytes) -> bool:
-    """Is a name an attribute of something in a file, or a text such as "name" or "package.module:name"?"""
+    """Return whether a name is an attribute of something in a file, or a text such as "name" or
+    "package.module:name"."""
     return name in outline.attributes or name in outline.quoted or name in outline.last_quoted
 
 
 def _asks_itself(world: SpecializerWorld, unit: Unit, name: str) -> bool:
-    """Does a file look a global of its own up as an attribute of its module object?"""
+    """Return whether a file looks a global of its own up as an attribute of its module object."""
     if b"sys.modules" not in world.files[unit.path]:
         return False
     outline = world.outline(unit.path)
@@ -434,7 +436,8 @@ def _asks_itself(world: SpecializerWorld, unit: Unit, name: str) -> bool:
 
 
 def takes(unit: Unit, module: str, name: str) -> bool:
-    """Does a file take `name` from `module`: by import, star import, as an attribute, or by a text?"""
+    """Return whether a file takes `name` from `module`: by import, star import, as an attribute, or by a
+    text."""
     return unit.told(("takes", unit.package, module, name), lambda: _takes(unit, module, name))
 
 
@@ -456,7 +459,7 @@ def _takes(unit: Unit, module: str, name: str) -> bool:
 
 
 def _looks_up(unit: Unit, node: ast.Constant, name: str) -> bool:
-    """Is a text the name, or a path to it, and an argument of a call?"""
+    """Return whether a text is the name, or a path to it, and an argument of a call."""
     if not isinstance(node.value, str) or re.split(r"[.:]", node.value)[-1] != name:
         return False
     return isinstance(unit.module.parents.get(node), ast.Call)

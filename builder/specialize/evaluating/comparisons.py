@@ -141,7 +141,7 @@ class Comparisons:
         return not says(variable, literal.value) and self._never(variable, literal)
 
     def _never(self, asked: ast.expr, literal: ast.Constant) -> bool:
-        """Does no expression of which one is the value have this one, going by their names?"""
+        """Return whether no expression of which one is the value has this one, going by their names."""
         if not literal.value and isinstance(asked, ast.BoolOp):
             return False  # `a and b` may be what is false of the first one, whatever that is
         return all(
@@ -186,27 +186,28 @@ class Comparisons:
         return None
 
     def _is_text_with(self, node: ast.expr, part: str, scope: Scope) -> bool:
-        """Is this a name that is bound to a text that holds another one?"""
+        """Return whether this is a name that is bound to a text that holds another one."""
         owner = scope.find(node.id) if isinstance(node, ast.Name) else None
         bindings = owner.names[node.id] if owner is not None else []  # type: ignore[attr-defined]
         texts = (text(binding.value) for binding in bindings if binding.value is not None)
         return any(part in (bound or "") for bound in texts)
 
     def member_absent(self, item: ast.expr, asked: ast.expr, scope: Scope) -> bool:
-        """Is a member of a literal, or the value of a pattern, certain not to be what is asked for?"""
+        """Return whether a member of a literal, or the value of a pattern, is certain not to be what is
+        asked for."""
         if isinstance(item, ast.Constant):
             return not says(asked, item.value) and self._never(asked, item)
         return self.item_absent(item, names_of(asked), scope)
 
     def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:
-        """Does a member of a literal name something that never occurs?"""
+        """Return whether a member of a literal names something that never occurs."""
         if isinstance(item, ast.Constant):
             return self.facts.option_absent(names, scalar(item)) is not None
         return isinstance(self.evaluator.value(item, scope), Gone)
 
 
 def _equal(one: Scalar, two: object, identity: bool) -> bool | None:
-    """Are two values equal, or the very same? Nobody knows of two equal texts or numbers."""
+    """Return whether two values are equal, or the very same; None for the identity of equal texts or numbers."""
     if not identity:
         return bool(one == two)
     if type(one) is not type(two) or one != two:

@@ -36,12 +36,12 @@ class Enumeration:
         return any(base.endswith(("Enum", "Flag")) for base in self.bases)
 
     def counts_itself(self) -> bool:
-        """May the class give its members values that depend on how many there are?"""
+        """Return whether the class may give its members values that depend on how many there are."""
         functions = [s for s in self.stmt.body if isinstance(s, ast.FunctionDef)] if self.is_one else []
         return any(f.name in _MAKES_VALUES or _counts(f) for f in functions)
 
     def renames(self, removed: Collection[ast.AST]) -> bool:
-        """Is a member that leaves the one whose name others of the same value have?"""
+        """Return whether a member that leaves is the one whose name others of the same value have."""
         if not self.is_one:
             return False
         first: dict[str, ast.stmt] = {}
@@ -62,7 +62,8 @@ class Enumeration:
                 yield Replace(value, str(number))
 
     def loses_count(self, removed: Collection[ast.AST]) -> bool:
-        """May `auto()` count anew, because a member before it leaves, where its number cannot be told?"""
+        """Return whether `auto()` may count anew, because a member before it leaves, where its number
+        cannot be told."""
         return any(number is None for _, number in self._shifted(removed))
 
     def _shifted(self, removed: Collection[ast.AST]) -> Iterator[tuple[ast.expr, int | None]]:
@@ -104,7 +105,7 @@ class Enumeration:
 
 
 def _counts(function: ast.FunctionDef) -> bool:
-    """Does a `_generate_next_value_` read more than the name of the member?"""
+    """Return whether a `_generate_next_value_` reads more than the name of the member."""
     if function.name != "_generate_next_value_":
         return False
     others = {argument.arg for argument in function.args.args[1:]}

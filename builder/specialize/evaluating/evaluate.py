@@ -48,7 +48,8 @@ class Evaluator:
         self.hindrances: set[Asked] = set()
 
     def hinders(self, question: Callable[..., bool], *about: str) -> bool:
-        """Does the rest of the program stand in the way? Remembered, since what leaves may change it."""
+        """Return whether the rest of the program stands in the way. Remembered, since what leaves may
+        change it."""
         if not question(self.world, *about):
             return False
         self.hindrances.add(Asked(question, about))
@@ -107,7 +108,7 @@ class Evaluator:
         return named if taken and self.hinders(import_rebound, named) else meant
 
     def _is_known(self, name: str) -> bool:
-        """Do the facts, or an earlier round, say what this function or constant gives?"""
+        """Return whether the facts, or an earlier round, say what this function or constant gives."""
         stated = name in self.facts.predicates or name in self.facts.values
         return stated or self.world.function(name) is not None or self.world.constant(name) is not None
 
@@ -169,7 +170,8 @@ class Evaluator:
         return found if found is not None and not self.rebound(name) else None
 
     def rebound(self, name: str) -> bool:
-        """May a name of this module that its own statements bind get another value from elsewhere?"""
+        """Return whether a name of this module that its own statements bind may get another value from
+        elsewhere."""
         root = self.unit.scopes.root
         first = min(getattr(b.node, "lineno", 0) for b in root.names[name])
         starred = any(star.lineno > first for star in root.star)
@@ -262,7 +264,8 @@ class Evaluator:
         return None
 
     def lacks(self, node: ast.Call, scope: Scope) -> bool:
-        """Does `hasattr(owner, "name")` or `getattr(owner, "name", default)` ask for what does not exist?"""
+        """Return whether `hasattr(owner, "name")` or `getattr(owner, "name", default)` asks for what does
+        not exist."""
         name, asked = text(node.args[1]), node.args[0]
         if f"*.{name}" in self.facts.attributes:
             return True
@@ -330,7 +333,7 @@ class Evaluator:
         return self.comparisons.value(node, scope)
 
     def pure(self, node: ast.expr, scope: Scope) -> bool:
-        """May the evaluation be left out without anybody noticing?"""
+        """Return whether the evaluation may be left out without anybody noticing."""
         return effects.pure(self, node, scope)
 
 
@@ -365,7 +368,7 @@ def constant_of(world: SpecializerWorld, qualified: str) -> KnownValue | None:
 
 
 def _may_be_derived(unit: Unit, name: str) -> bool:
-    """Is a name of the module bound to values alone, and not to literals alone?"""
+    """Return whether a name of the module is bound to values alone, and not to literals alone."""
     bindings = [one for one in unit.scopes.root.names.get(name, ()) if one.kind != "declare"]
     assigned = all(one.kind == "assign" and one.value is not None for one in bindings)
     return assigned and not all(isinstance(one.value, ast.Constant) for one in bindings)

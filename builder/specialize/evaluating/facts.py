@@ -160,11 +160,12 @@ class Facts:
         return self._without[key]
 
     def is_listed(self, name: str) -> bool:
-        """Does a name hold architectures, which are texts and lists, and no iterators?"""
+        """Return whether a name holds architectures, which are texts and lists, and no iterators."""
         return any(option.removed_models and _matches(option.names, name) for option in self.options)
 
     def is_pure(self, qualified: str) -> bool:
-        """Is calling a function without effect: declared by its qualified or last name, or by a pattern?"""
+        """Return whether calling a function has no effect: declared by its qualified or last name, or by a
+        pattern."""
         if qualified in self.pure or qualified.rpartition(".")[2] in self.pure:
             return True
         patterns = tuple(p for p in self.pure if "*" in p and not p.startswith("*."))

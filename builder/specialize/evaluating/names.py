@@ -66,12 +66,12 @@ def _call(node: ast.Call) -> tuple[str, ...]:
 
 
 def converts(node: ast.expr) -> bool:
-    """Does an expression give a text in other letters than the one by whose name it is known?"""
+    """Return whether an expression gives a text in other letters than the one by whose name it is known."""
     return any(isinstance(part, ast.Attribute) and part.attr in _CONVERTING for part in nodes(node))
 
 
 def says(node: ast.expr, value: object) -> bool:
-    """Does an expression hold a value as a literal: `name or "a"`, `get("name", "a")`?
+    """Return whether an expression holds a value as a literal: `name or "a"`, `get("name", "a")`.
 
     Then it may be that value, whatever is known of the names in it.
     """

@@ -37,7 +37,7 @@ def _scope_of_self(node: ast.expr, scope: Scope) -> Scope | None:
 
 
 def is_own_class(node: ast.expr, unit: Unit) -> bool:
-    """Is this `cls` of a class method, `type(self)` or `self.__class__`?"""
+    """Return whether this is `cls` of a class method, `type(self)` or `self.__class__`."""
     if isinstance(node, ast.Call) and names_of(node.func) == ("type",) and len(node.args) == 1:
         node = node.args[0]
     elif isinstance(node, ast.Attribute) and node.attr == "__class__":

@@ -37,7 +37,7 @@ class KeywordLines:
 
 
 def _may_span(lines: Sequence[int] | None, node: ast.AST) -> bool:
-    """May a node span one of the lines?"""
+    """Return whether a node may span one of the lines."""
     if lines is None:
         return True
     at = bisect_left(lines, node.lineno)  # type: ignore[attr-defined]
@@ -168,7 +168,8 @@ class _Builder:
         self.visit(node.value, scope)
 
     def later(self, node: ast.AST) -> bool:
-        """May a function be looked into later: is it known to declare no name of an outer scope?"""
+        """Return whether a function may be looked into later, as it is known to declare no name of an
+        outer scope."""
         return not _may_span(self.lines.declaring, node)
 
     def expression(self, node: ast.expr, scope: Scope) -> None:

@@ -101,7 +101,7 @@ class Annotations:
         return True
 
     def gone(self, node: ast.expr, scope: Scope) -> bool:
-        """Can nothing have this type any more?"""
+        """Return whether nothing can have this type any more."""
         quoted = text(node)
         if quoted is not None:
             inner = _parsed(quoted)

@@ -95,7 +95,7 @@ class Assignments:
             self._value([stmt.target], stmt.value, scope)
 
     def gone(self, name: str) -> bool:
-        """Is a name of this module (`Class.member` too) declared absent, or gone since?"""
+        """Return whether a name of this module (`Class.member` too) is declared absent, or gone since."""
         full = f"{self.unit.name}.{name}"
         return self.world.is_gone(full)
 
@@ -127,7 +127,8 @@ class Assignments:
         return "restated"
 
     def _existence_seen(self, attribute: str) -> bool:
-        """May somebody see whether an attribute is set: by `hasattr`, `vars`, `del`, a setter?"""
+        """Return whether somebody may see whether an attribute is set: by `hasattr`, `vars`, `del`, a
+        setter."""
         if _LISTS_ATTRIBUTES.search(self.unit.module.data):
             return True
         return self.evaluator.hinders(attribute_named, attribute) or self.evaluator.hinders(
@@ -162,7 +163,7 @@ class Assignments:
         return True
 
     def exports_gone(self, item: ast.expr) -> bool:
-        """Is an item of `__all__` the name of something gone?"""
+        """Return whether an item of `__all__` is the name of something gone."""
         name = text(item)
         found = self.world.canonical(self.unit.name, name) if name is not None else None
         return isinstance(found, Gone) or found in self.world.facts.symbols

@@ -42,7 +42,7 @@ class BindingGuard:
         self._lost.update(id(node) for node in own([stmt]) if id(node) not in kept)
 
     def needed(self, scope: Scope, lost: Iterable[ast.AST], known: Collection[str] = ()) -> bool:
-        """Must these statements stay, although they never run, for what the rest means?
+        """Return whether these statements must stay, although they never run, for what the rest means.
 
         `known`: names that are remembered as gone wherever they are read.
         """
@@ -50,7 +50,7 @@ class BindingGuard:
         return self._loses_yield(scope, nodes) or self._unbinds(scope, nodes, known)
 
     def _loses_yield(self, scope: Scope, lost: list[ast.AST]) -> bool:
-        """Would the function stop being a generator without these nodes?"""
+        """Return whether the function would stop being a generator without these nodes."""
         if scope.kind != "function" or isinstance(scope.node, ast.Lambda):
             return False
         gone = {id(n) for n in lost if isinstance(n, _YIELDS)}
@@ -61,7 +61,8 @@ class BindingGuard:
         return not any(isinstance(n, _YIELDS) and id(n) not in gone for n in own(body))
 
     def _unbinds(self, scope: Scope, lost: list[ast.AST], known: Collection[str]) -> bool:
-        """Would a name that is read elsewhere in the function cease to be local without these nodes?
+        """Return whether a name that is read elsewhere in the function would cease to be local without
+        these nodes.
 
         Only matters where an outer scope or Python itself binds the name too, or where an inner function
         declares it `nonlocal`; also true for a `global` that would vanish.
@@ -88,7 +89,7 @@ class BindingGuard:
         return False
 
     def _uncovers(self, scope: Scope, lost: list[ast.AST]) -> bool:
-        """Would a name that a class reads be that of a function around it without these nodes?
+        """Return whether a name that a class reads would be that of a function around it without these nodes.
 
         A name that the class binds anywhere is its own or the module's, never the function's.
         """
@@ -114,7 +115,7 @@ def _reads(function: ast.AST, name: str, inside: set[int]) -> bool:
 
 
 def captures_read(function: ast.AST, case: ast.match_case) -> bool:
-    """Is a name that the pattern of a case binds read, or visible, outside of the case?"""
+    """Return whether a name that the pattern of a case binds is read, or visible, outside of the case."""
     bound: set[str] = set()
     for node in nodes(case.pattern):
         bound.update(n for n in (getattr(node, "name", None), getattr(node, "rest", None)) if n)

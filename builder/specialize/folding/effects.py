@@ -1,5 +1,8 @@
-"""May an expression be left out? Reading a name, an attribute or an item has no effect, a call has one
-unless it is declared pure; what binds a name or suspends the function is never left out."""
+"""Decides whether an expression may be left out.
+
+Reading a name, an attribute or an item has no effect. A call has one, unless it is declared pure. What binds a
+name or suspends the function is never left out.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ _BINDS = (ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
 def pure(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
-    """May the evaluation be left out without anybody noticing?"""
+    """Return whether the evaluation may be left out without anybody noticing."""
     if isinstance(node, (ast.Constant, ast.Name)):
         return True
     if isinstance(node, ast.Lambda):
@@ -104,7 +107,7 @@ def _pure_call(evaluator: Evaluator, node: ast.Call, scope: Scope) -> bool:
 
 
 def _harmless_key(evaluator: Evaluator, keyword: ast.keyword, scope: Scope) -> bool:
-    """Is what `key=` calls for each element certain to have no effect?"""
+    """Return whether what `key=` calls for each element is certain to have no effect."""
     function = keyword.value
     if isinstance(function, ast.Lambda):
         body = pure(evaluator, function.body, evaluator.unit.scopes.of(function))
@@ -116,7 +119,7 @@ def _harmless_key(evaluator: Evaluator, keyword: ast.keyword, scope: Scope) -> b
 
 
 def _converts(node: ast.expr) -> bool:
-    """Is this certainly a number: a literal, a comparison, a length?"""
+    """Return whether this is certainly a number: a literal, a comparison, a length."""
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id in ("bool", "len")
     return isinstance(node, (ast.Compare, ast.BoolOp)) or (
@@ -125,7 +128,8 @@ def _converts(node: ast.expr) -> bool:
 
 
 def _asks(method: str, node: ast.Call) -> bool:
-    """Is this the call of a method of texts and dicts, and not of one that a queue or a path has too?"""
+    """Return whether this is the call of a method of texts and dicts, and not of one that a queue or a
+    path has too."""
     if method == "get":  # a queue's takes `block`
         return (
             bool(node.args)
@@ -136,7 +140,8 @@ def _asks(method: str, node: ast.Call) -> bool:
 
 
 def repeatable(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
-    """Can it be iterated without anybody noticing: is it new, or a container and no iterator?"""
+    """Return whether it can be iterated without anybody noticing: it is new, or a container and no
+    iterator."""
     if isinstance(node, ast.Starred):
         return repeatable(evaluator, node.value, scope)
     if isinstance(node, ast.GeneratorExp):
@@ -158,7 +163,7 @@ def repeatable(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
 
 
 def _may_be_iterator(node: ast.expr, scope: Scope) -> bool:
-    """May `in` use up what it searches?
+    """Return whether `in` may use up what it searches.
 
     Parameters and what calls return may be iterators; attributes and what is imported are none.
     """
@@ -171,7 +176,7 @@ def _may_be_iterator(node: ast.expr, scope: Scope) -> bool:
 
 
 def _fills_itself(evaluator: Evaluator, node: ast.Subscript, scope: Scope) -> bool:
-    """Does reading an item make one: is this a defaultdict, as far as the file tells?"""
+    """Return whether reading an item makes one: this is a defaultdict, as far as the file tells."""
     data = evaluator.unit.module.data
     if b"defaultdict" not in data and b"__missing__" not in data:
         return False
@@ -185,7 +190,8 @@ def _fills_itself(evaluator: Evaluator, node: ast.Subscript, scope: Scope) -> bo
 
 
 def _is_container(scope: Scope, name: str) -> bool:
-    """Does every binding of a name give it a container: a literal, or a parameter annotated as one?"""
+    """Return whether every binding of a name gives it a container: a literal, or a parameter annotated as
+    one."""
     owner = scope.find(name)
     bindings = owner.names[name] if owner is not None else []
     return bool(bindings) and all(map(_binds_container, bindings))
@@ -202,7 +208,7 @@ def _binds_container(binding: Binding) -> bool:
 
 
 def _binds_iterator(binding: Binding) -> bool:
-    """May a binding give a name an iterator: a generator, or what an unknown call returns?"""
+    """Return whether a binding may give a name an iterator: a generator, or what an unknown call returns."""
     value = binding.value
     if isinstance(value, ast.Call):
         return (names_of(value.func) or ("",))[0] not in _CONSUMERS
@@ -210,7 +216,8 @@ def _binds_iterator(binding: Binding) -> bool:
 
 
 def leaves_trace(parts: list[ast.expr], scope: Scope) -> bool:
-    """Would leaving these expressions out, although never evaluated, change what the function is?
+    """Return whether leaving out these expressions, although never evaluated, would change what the
+    function is.
 
     A walrus makes its name local, a yield makes the function a generator; an `await` makes a generator
     expression an asynchronous one.

@@ -170,12 +170,12 @@ class Expressions:
 
     @staticmethod
     def _says_member(asked: ast.expr, container: ast.expr) -> bool:
-        """Does what is asked for hold a member of the container as a literal?"""
+        """Return whether what is asked for holds a member of the container as a literal."""
         members = (n.value for n in nodes(container) if isinstance(n, ast.Constant))
         return any(says(asked, member) for member in members)
 
     def _has_copies(self, node: ast.expr, scope: Scope) -> bool:
-        """Is a value known of which `is` may find another one that is equal?"""
+        """Return whether a value is known of which `is` may find another one that is equal."""
         known = self.evaluator.value(node, scope)
         return isinstance(known, KnownValue) and not (known.value is None or isinstance(known.value, bool))
 
@@ -216,7 +216,7 @@ class Expressions:
             self.fold(value, scope, names=() if known_as is None else (known_as,))
 
     def _entry_gone(self, node: ast.Dict, index: int, scope: Scope, names: Sequence[str]) -> bool:
-        """Does an entry leave: is nobody to ask for its key, or does its value not exist?"""
+        """Return whether an entry leaves: nobody is to ask for its key, or its value does not exist."""
         key, value = node.keys[index], node.values[index]
         if key is not None and self.evaluator.comparisons.item_absent(key, names, scope):
             return self._harmless(value, scope)
@@ -225,7 +225,7 @@ class Expressions:
         return (key is None or self._harmless(key, scope)) and not self._hides(node, index)
 
     def _is_named(self, key: ast.expr | None) -> bool:
-        """Does the program take an entry by this very key?"""
+        """Return whether the program takes an entry by this very key."""
         said = text(key) if key is not None else None
         if said is None or not self.evaluator.hinders(key_named, said):
             return False
@@ -233,11 +233,12 @@ class Expressions:
         return True
 
     def _harmless(self, node: ast.expr, scope: Scope) -> bool:
-        """Has an expression no effect, or can it not be evaluated, since something in it is gone?"""
+        """Return whether an expression has no effect, or cannot be evaluated, since something in it is
+        gone."""
         return self.evaluator.pure(node, scope) or self.holds_gone(node, scope)
 
     def _hides(self, node: ast.Dict, index: int) -> bool:
-        """May an entry hide another one of the same key, which would be seen without it?"""
+        """Return whether an entry may hide another one of the same key, which would be seen without it."""
         key = node.keys[index]
         for before in node.keys[:index]:
             if before is None or not (isinstance(before, ast.Constant) and isinstance(key, ast.Constant)):
@@ -255,7 +256,7 @@ class Expressions:
         return isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") == "update"
 
     def holds_gone(self, node: ast.expr, scope: Scope) -> bool:
-        """Is something in an expression gone, so that it cannot be evaluated?"""
+        """Return whether something in an expression is gone, so that it cannot be evaluated."""
         parts = (n for n in nodes(node) if isinstance(n, (ast.Name, ast.Attribute)))
         return any(isinstance(self.evaluator.qualified(part, scope), Gone) for part in parts)
 
@@ -293,22 +294,23 @@ class Expressions:
             self.fold(keyword.value, scope, names=known_as)
 
     def _gives_default(self, node: ast.Call, scope: Scope) -> bool:
-        """Does `getattr` ask for what does not exist, so that its default takes its place?"""
+        """Return whether `getattr` asks for what does not exist, so that its default takes its place."""
         return self.evaluator.lacks(node, scope) and self.evaluator.pure(node.args[0], scope)
 
     def _leaves(self, keyword: ast.keyword, called: Sequence[str], scope: Scope) -> bool:
-        """May a keyword leave: is it its default, or a field that the class of this name has no more?"""
+        """Return whether a keyword may leave: it is its default, or a field that the class of this name
+        has no more."""
         if self._is_default(keyword, called, scope):
             return True
         return self._is_field_gone(keyword, called[0], scope)
 
     def _is_field_gone(self, keyword: ast.keyword, called: str, scope: Scope) -> bool:
-        """Does a keyword give a class a field that it has no more?"""
+        """Return whether a keyword gives a class a field that it has no more."""
         absent = keyword.arg is not None and self.evaluator.world.is_gone(f"{called}.{keyword.arg}")
         return absent and (self.evaluator.pure(keyword.value, scope) or self.holds_gone(keyword.value, scope))
 
     def _is_default(self, keyword: ast.keyword, called: Iterable[str], scope: Scope) -> bool:
-        """Does a keyword give the value that the facts say is its default anyway?"""
+        """Return whether a keyword gives the value that the facts say is its default anyway."""
         if keyword.arg is None:
             return False
         defaults = self.evaluator.facts.defaults
@@ -338,8 +340,8 @@ class Expressions:
             self.ops.extend(DropItem(classes, "elts", i) for i in gone)
 
     def calls_removed(self, node: ast.Call, scope: Scope) -> bool:
-        """Is this a call of what a rule removes, or of a declared runner of such a function, without other
-        effects?"""
+        """Return whether this is a call of what a rule removes, or of a declared runner of such a function,
+        without other effects."""
         called = self.evaluator.qualified(node.func, scope)
         runs = isinstance(called, str) and called in self.evaluator.facts.runners
         asked = node.args if runs else [node.func]
@@ -349,7 +351,7 @@ class Expressions:
         return all(self._harmless(part, scope) for part in parts)
 
     def adds_gone(self, node: ast.Call, scope: Scope) -> bool:
-        """Does this add something that is gone to a collection in which nobody sees positions?"""
+        """Return whether this adds something that is gone to a collection in which nobody sees positions."""
         func = node.func
         if not isinstance(func, ast.Attribute) or func.attr not in ("add", "append") or len(node.args) != 1:
             return False
@@ -358,8 +360,8 @@ class Expressions:
         return self._harmless(func.value, scope) and unseen_in(self.evaluator, func.value, scope)
 
     def _is_removed(self, node: ast.expr, scope: Scope) -> bool:
-        """Does this name what is declared absent, something of a module that left, or a function that a word
-        names and of which the facts leave nothing?"""
+        """Return whether this names what is declared absent, something of a module that left, or a function
+        that a word names and of which the facts leave nothing."""
         facts, world = self.evaluator.facts, self.evaluator.world
         found = self.evaluator.qualified(node, scope)
         if isinstance(found, Gone):
@@ -375,12 +377,13 @@ class Expressions:
         return bool(named) and not others and all(map(self._does_nothing, named))
 
     def _does_nothing(self, qualified: str) -> bool:
-        """Do the facts leave nothing of a function but the end of it?"""
+        """Return whether the facts leave nothing of a function but the end of it."""
         known = self.evaluator.world.function(qualified)
         return known is not None and known.value is None
 
     def registers_absent(self, node: ast.Call, scope: Scope) -> bool:
-        """Is this a registration of an absent option value: `register("fa3", ...)`, `@backend("fa3")`?
+        """Return whether this is a registration of an absent option value: `register("fa3", ...)`,
+        `@backend("fa3")`.
 
         So are `add_argument("--flag")`, whose default may be gone as well, and `add_parser("command")`.
         """
@@ -401,7 +404,7 @@ class Expressions:
         return True
 
     def _is_read(self, node: ast.Call) -> bool:
-        """Does the program read what an argument of the command line sets?"""
+        """Return whether the program reads what an argument of the command line sets."""
         said = [text(k.value) for k in node.keywords if k.arg == "dest"]
         flags = sorted((flag for arg in node.args if (flag := text(arg))), key=lambda flag: flag[:2] != "--")
         if not said and not flags:
@@ -410,7 +413,8 @@ class Expressions:
         return name is None or self.evaluator.hinders(destination_read, name)
 
     def _names_absent(self, node: ast.Call, name: str, scope: Scope) -> bool:
-        """Is the first argument an absent value, or an argument gone, and have the others no effect?"""
+        """Return whether the first argument is an absent value, or an argument gone, and the others have
+        no effect."""
         first = node.args[0]
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         if owner is not None and not self._harmless(owner, scope):
@@ -428,7 +432,8 @@ class Expressions:
         return any(gone) and all(self.evaluator.pure(p, scope) or self.holds_gone(p, scope) for p in others)
 
     def registers_another(self, node: ast.Call) -> bool:
-        """Does a decorator `@backend("fa3", "triton")` state a name that occurs beside an absent one?"""
+        """Return whether a decorator `@backend("fa3", "triton")` states a name that occurs beside an
+        absent one."""
         name = names_of(node.func)[:1]
         stated = [scalar(a) for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         return any(self.evaluator.facts.option_absent(name, value) is None for value in stated)
@@ -448,7 +453,7 @@ class Expressions:
                 self.fold(child, inner)
 
     def pattern_gone(self, pattern: ast.pattern, subject: ast.expr, scope: Scope) -> bool:
-        """Does a pattern of `match` match nothing that occurs?"""
+        """Return whether a pattern of `match` matches nothing that occurs."""
         if isinstance(pattern, ast.MatchValue):
             return self.evaluator.comparisons.member_absent(pattern.value, subject, scope)
         if isinstance(pattern, ast.MatchOr):

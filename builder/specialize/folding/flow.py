@@ -1,4 +1,4 @@
-"""Is a name certain to be bound where it is read, and what does control never pass?"""
+"""Decides definite assignment, and which code is unreachable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SUITES = ("body", "orelse", "finalbody")
 
 
 def bound_before(module: Module, node: ast.AST, name: str, owner: Scope) -> bool:
-    """Has `owner` certainly bound `name` when control comes to `node`?
+    """Return whether `owner` has certainly bound `name` when control comes to `node`.
 
     True where an earlier statement of a suite around the node binds it on every way through.
     """
@@ -31,14 +31,14 @@ def bound_before(module: Module, node: ast.AST, name: str, owner: Scope) -> bool
 
 
 def exits(stmt: ast.stmt) -> bool:
-    """Does control never pass this statement, as it is written?"""
+    """Return whether control never passes this statement, as it is written."""
     if isinstance(stmt, ast.If):
         return any(map(exits, stmt.body)) and any(map(exits, stmt.orelse))
     return isinstance(stmt, (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
 def catches(handler: ast.ExceptHandler, raised: type[BaseException]) -> bool | None:
-    """Does a handler catch an exception? None: nobody knows."""
+    """Return whether a handler catches an exception. None: nobody knows."""
     if handler.type is None:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
@@ -57,7 +57,7 @@ def _suite_of(parent: ast.AST, stmt: ast.stmt) -> list[ast.stmt]:
 
 
 def binds(stmt: ast.stmt, name: str) -> bool:
-    """Does every way through a statement assign this name?"""
+    """Return whether every way through a statement assigns this name."""
     if isinstance(stmt, ast.Assign):
         return any(isinstance(t, ast.Name) and t.id == name for t in stmt.targets)
     if isinstance(stmt, ast.AnnAssign):

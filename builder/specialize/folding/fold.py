@@ -133,7 +133,7 @@ class _Folder:
         return left
 
     def leaves(self, stmt: ast.stmt) -> bool:
-        """Does control never pass this statement, once it is folded?"""
+        """Return whether control never passes this statement, once it is folded."""
         if stmt in self.taken:
             return any(self.leaves(s) for s in self.taken[stmt] if s not in self.removed)
         if isinstance(stmt, ast.If):
@@ -273,7 +273,8 @@ class _Folder:
             self.expressions.fold(case.guard, scope, test=True)
 
     def never(self, case: ast.match_case, subject: ast.expr, scope: Scope) -> bool:
-        """May a case of `match` leave, since it is never taken? A false guard binds names before."""
+        """Return whether a case of `match` may leave, since it is never taken. A false guard binds names
+        before."""
         if self.guard.needed(scope, [case]):
             return False
         if self.expressions.pattern_gone(case.pattern, subject, scope):
@@ -388,7 +389,8 @@ class _Folder:
         return [decorator for decorator in stmt.decorator_list if decorator not in self.dropped]
 
     def registers_for_gone(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
-        """Is this `@function.register` of a single dispatch, for a first parameter whose class is gone?"""
+        """Return whether this is `@function.register` of a single dispatch, for a first parameter whose
+        class is gone."""
         arguments = [*stmt.args.posonlyargs, *stmt.args.args]
         first = arguments[1:2] if scope.kind == "class" else arguments[:1]
         registers = any(isinstance(d, ast.Attribute) and d.attr == "register" for d in stmt.decorator_list)
@@ -398,7 +400,7 @@ class _Folder:
     def registers_absent(
         self, stmt: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: Scope
     ) -> bool:
-        """Do all decorators register for something absent? If only some do, these leave."""
+        """Return whether all decorators register for something absent. If only some do, these leave."""
         absent = {
             index
             for index, decorator in enumerate(stmt.decorator_list)
@@ -449,7 +451,7 @@ class _Folder:
 
     @staticmethod
     def changes_exports(call: ast.Call, scope: Scope) -> bool:
-        """Is this `__all__.append(...)` or `__all__.extend(...)`?"""
+        """Return whether this is `__all__.append(...)` or `__all__.extend(...)`."""
         func = call.func
         if (
             not isinstance(func, ast.Attribute)

@@ -129,7 +129,7 @@ class Imports:
         return Jump(at, handler)
 
     def _uses_exception(self, handler: ast.ExceptHandler, scope: Scope) -> bool:
-        """Does a handler name the exception, raise it again, or ask which one is being handled?
+        """Return whether a handler names the exception, raises it again, or asks which one is being handled.
 
         Its name is deleted in the end, which shows where something else binds it, too.
         """
@@ -152,7 +152,8 @@ class Imports:
         return 0, None
 
     def redundant(self, stmt: ast.Try, jump: Jump) -> bool:
-        """May the imports before the failing one leave as well, because the handler binds all their names?"""
+        """Return whether the imports before the failing one may leave too, because the handler binds all
+        their names."""
         before = [s for s in stmt.body[: jump.at] if isinstance(s, (ast.Import, ast.ImportFrom))]
         names = [_bound(s, index) for s in before for index in range(len(s.names))]
         if any(self._is_noticed(s) for s in before):
@@ -160,7 +161,8 @@ class Imports:
         return all(any(binds(s, name) for s in jump.handler.body) for name in names)
 
     def _is_noticed(self, stmt: ast.Import | ast.ImportFrom) -> bool:
-        """May somebody notice that an import runs modules, or that a module makes what is taken from it?"""
+        """Return whether somebody may notice that an import runs modules, or that a module makes what is
+        taken from it."""
         modules = [alias.name for alias in stmt.names] if isinstance(stmt, ast.Import) else []
         if isinstance(stmt, ast.ImportFrom):
             source = self.unit.absolute(stmt)
@@ -201,7 +203,8 @@ def suppressed(stmt: ast.With | ast.AsyncWith) -> list[ast.ExceptHandler]:
 
 @question
 def asks_for_exception(world: SpecializerWorld, qualified: str) -> bool:
-    """Does a function of the program, or one that it calls, ask for the exception that is being handled?"""
+    """Return whether a function of the program, or one that it calls, asks for the exception that is being
+    handled."""
     module, _, name = qualified.rpartition(".")
     path = world.paths.get(module)
     if path is None:

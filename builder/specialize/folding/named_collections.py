@@ -18,14 +18,14 @@ _MAKERS = _FROZEN | {"list", "set", "sorted"}
 
 @question
 def lists_only_absent(world: SpecializerWorld, qualified: str, *names: str) -> bool:
-    """Is a name that of a collection whose texts the option `names` never has?"""
+    """Return whether a name is that of a collection whose texts the option `names` never has."""
     texts = _listed(world, qualified, ())
     return texts is not None and all(world.facts.option_absent(names, each) is not None for each in texts)
 
 
 @question
 def is_collection(world: SpecializerWorld, qualified: str) -> bool:
-    """Is a name that of a collection of texts?"""
+    """Return whether a name is that of a collection of texts."""
     return _listed(world, qualified, ()) is not None
 
 

@@ -1,4 +1,4 @@
-"""Does a definition that is registered for something absent do more than that where it stands?"""
+"""Decides whether a registered definition has effects besides its registration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAKERS = frozenset(
 
 
 def only_defines(evaluator: Evaluator, stmt: ast.stmt, scope: Scope) -> bool:
-    """Do the defaults of a function, or the statements in the body of a class, have no effect?
+    """Return whether the defaults of a function, or the statements in the body of a class, have no effect.
 
     What its decorators and bases do is not asked.
     """
@@ -43,6 +43,6 @@ def _only_makes(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
 
 
 def _names_gone(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
-    """Can it not be evaluated, since something in it does not exist?"""
+    """Return whether it cannot be evaluated, since something in it does not exist."""
     parts = (n for n in nodes(node) if isinstance(n, (ast.Name, ast.Attribute)))
     return any(isinstance(evaluator.qualified(part, scope), Gone) for part in parts)

@@ -1,4 +1,4 @@
-"""Can anybody see at which position of a collection an element stands?
+"""Decides whether anybody can see at which position of a collection an element stands.
 
 An element leaves a list or a tuple only where every use asks what it contains, makes a set, a dict or a text
 of it, or hands it on to such a use. Where the collection has a name, every read of the name in the program
@@ -35,18 +35,19 @@ _READ_BY_PYTHON = frozenset(["__match_args__", "__slots__", "_fields", "_fields_
 
 
 def unseen(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
-    """Does no use of this expression's value see positions?"""
+    """Return whether no use of this expression's value sees positions."""
     return _Uses(evaluator).unseen(node, scope)
 
 
 def unseen_in(evaluator: Evaluator, target: ast.expr, scope: Scope) -> bool:
-    """Does no read of the collection that this name or attribute holds see positions?"""
+    """Return whether no read of the collection that this name or attribute holds sees positions."""
     return _Uses(evaluator).named(target, scope)
 
 
 @question
 def positions_seen(world: SpecializerWorld, qualified: str) -> bool:
-    """Does a read of a module's name in the program see positions in the collection that it holds?"""
+    """Return whether a read of a module's name in the program sees positions in the collection that it
+    holds."""
     if namespace_listed(world, qualified.rpartition(".")[0]):
         return True
     return some_read(world, qualified, lambda at, node, scope: not unseen(at, node, scope))
@@ -60,7 +61,8 @@ def attribute_positions_seen(world: SpecializerWorld, name: str) -> bool:
 
 @question
 def parameter_positions_seen(world: SpecializerWorld, qualified: str, place: str) -> bool:
-    """May a function or class of the program see positions in the argument at this place of its calls?"""
+    """Return whether the program may see positions in the argument at this place of a function's or
+    class's calls."""
     module, _, name = qualified.rpartition(".")
     unit = world.unit(world.paths[module])
     found, number = [binding.node for binding in unit.scopes.root.names[name]], int(place)
@@ -160,7 +162,8 @@ class _Uses:
         return isinstance(name, str) and self._handed_over(parent, node, name)
 
     def _handed_over(self, call: ast.Call, node: ast.expr, name: str) -> bool:
-        """Does a function or class of the program, which no positions reach, take this argument?"""
+        """Return whether a function or class of the program, which no positions reach, takes this
+        argument."""
         if not self.evaluator.world.is_definition(name) or node not in call.args:
             return False
         place = call.args.index(node)
@@ -192,7 +195,7 @@ class _Uses:
         return self.named(parent.target, scope) and self.unseen(parent, scope)
 
     def named(self, target: ast.expr, scope: Scope) -> bool:
-        """Do all reads of the name that holds the collection leave the positions open?"""
+        """Return whether all reads of the name that holds the collection leave the positions open."""
         if isinstance(target, ast.Attribute):
             return not self.evaluator.hinders(attribute_positions_seen, target.attr)
         if not isinstance(target, ast.Name) or target.id in _READ_BY_PYTHON:

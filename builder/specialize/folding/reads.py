@@ -23,7 +23,7 @@ Shows = Callable[[Evaluator, ast.expr, Scope], bool]
 
 @question
 def key_named(world: SpecializerWorld, value: str) -> bool:
-    """Does the program take an entry by this text: `a["key"]`, `a.pop("key")`, by a pattern?"""
+    """Return whether the program takes an entry by this text: `a["key"]`, `a.pop("key")`, by a pattern."""
     word = longest_word(value)
     holders = world.words.holders(word.encode()) if word else ()
     return not word or any(_takes_entry(world.unit(path), word, value) for path in holders)
@@ -47,7 +47,8 @@ def _is_entry(unit: Unit, node: ast.AST, value: str) -> bool:
 
 
 def some_read(world: SpecializerWorld, named: str, shows: Shows) -> bool:
-    """Does some read in the program show it? `named`: a qualified name, or a bare one of any owner."""
+    """Return whether some read in the program shows it. `named`: a qualified name, or a bare one of any
+    owner."""
     owner, _, name = named.rpartition(".")
     for called in sorted(names_given(world, name)) if owner else [name]:
         for path in sorted(world.words.holders(called.encode())):
@@ -67,7 +68,8 @@ def some_read(world: SpecializerWorld, named: str, shows: Shows) -> bool:
 
 
 def namespace_listed(world: SpecializerWorld, module: str) -> bool:
-    """May something go through the names of a module: does a file have it as a value, or its namespace?"""
+    """Return whether something may go through the names of a module: a file has it as a value, or its
+    namespace."""
     if module_exposed(world, module):
         return True
     unit = world.unit(world.paths[module]) if module in world.paths else None
@@ -85,7 +87,7 @@ def _has_arguments(unit: Unit, node: ast.Name) -> bool:
 
 
 def _is_attribute(node: ast.expr, scope: Scope) -> bool:
-    """Does a read take an attribute? A bare name does so in the body of a class alone."""
+    """Return whether a read takes an attribute. A bare name does so in the body of a class alone."""
     if not isinstance(node, ast.Name):
         return True
     owner = scope.find(node.id)

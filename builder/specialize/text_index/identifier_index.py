@@ -92,7 +92,7 @@ class IdentifierIndex:
         return found
 
     def exceeds(self, word: bytes, most: int) -> bool:
-        """Does an identifier occur more often than that in all files together?"""
+        """Return whether an identifier occurs more often than that in all files together."""
         holders = self._holders.get(word, ())
         return len(holders) > most or sum(self._counts[path][word] for path in holders) > most
 

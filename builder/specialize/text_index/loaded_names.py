@@ -22,7 +22,7 @@ _MODULE = re.compile(rb"[\"']([A-Za-z_]\w*(?:\.\w+)*)(\.?)[\"':{%]")
 
 
 def looks_up(data: bytes) -> bool:
-    """May something look up an attribute by a name that the text does not show?"""
+    """Return whether something may look up an attribute by a name that the text does not show."""
     return _LOOK_UP.search(data) is not None
 
 

@@ -49,7 +49,8 @@ def imports(data: bytes) -> Iterator[tuple[int, str, tuple[str, ...]]]:
 
 
 def in_a_function(data: bytes, offset: int) -> bool:
-    """Is the statement that begins at an offset in a function, going by how far the lines are indented?"""
+    """Return whether the statement that begins at an offset is in a function, going by the indentation of
+    the lines."""
     line_start = data.rfind(b"\n", 0, offset) + 1
     depth = _depth(data[line_start:])
     while depth:
@@ -112,7 +113,7 @@ class Outline:
         return shared_words(_LAST_QUOTED.findall(self.data))
 
     def binds(self, name: str) -> bool | None:
-        """Does the module itself define the name? None when only its syntax tree can tell.
+        """Return whether the module itself defines the name. None when only its syntax tree can tell.
 
         False: it neither defines nor imports the name, not even by a star.
         """
@@ -122,7 +123,7 @@ class Outline:
         return True if encoded in self.tops and name not in self.imported else None
 
     def assigns(self, name: str) -> bool:
-        """Is there something like `name = ...`, at whatever depth?"""
+        """Return whether there is something like `name = ...`, at whatever depth."""
         encoded, data = name.encode(), self.data
         at = data.find(encoded)
         while at >= 0:

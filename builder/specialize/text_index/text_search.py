@@ -65,7 +65,7 @@ def first_line(node: ast.AST) -> int:
 
 
 def spans(lines: Lines, low: int, high: int) -> bool:
-    """Is one of the sorted lines in [low, high]?"""
+    """Return whether one of the sorted lines is in [low, high]."""
     at = bisect_left(lines, low)
     return at < len(lines) and lines[at] <= high
 
@@ -75,7 +75,7 @@ def _last_line(stmt: ast.stmt) -> int:
 
 
 def touches(lines: Lines, node: ast.AST) -> bool:
-    """Does a node span one of the lines? True for nodes without a place of their own."""
+    """Return whether a node spans one of the lines. True for nodes without a place of their own."""
     if getattr(node, "lineno", None) is None:
         return True
     return spans(lines, first_line(node), node.end_lineno or node.lineno)  # type: ignore[attr-defined]
@@ -165,7 +165,7 @@ def refers(
     imports: bool = True,
     inside: bool = False,
 ) -> bool:
-    """Does the file refer to a name from outside the definition of that name?
+    """Return whether the file refers to a name from outside the definition of that name.
 
     Reads, attributes (in patterns, too), imports, `global`, and strings that may be `names` count; a
     definition does not. Without `imports` one that binds the name as it is does not either. `inside`: what
@@ -176,7 +176,7 @@ def refers(
 
 
 def refers_within(unit: Unit, node: ast.AST, name: str) -> bool:
-    """Does a definition of a name refer to that name, in itself or in what stands in it?"""
+    """Return whether a definition of a name refers to that name, in itself or in what stands in it."""
     return _refers(unit, name, possible_names, True, True, node)
 
 
@@ -223,7 +223,7 @@ def _refers(
 
 
 def loads(unit: Unit, name: str, within: ast.AST | None = None) -> bool:
-    """Is a name read in the file, or in one of its nodes? Words of short strings count."""
+    """Return whether a name is read in the file, or in one of its nodes. Words of short strings count."""
     if within is None:
         return unit.told(("loads", name), lambda: _loads_on(unit, name, None))
     return _loads_on(unit, name, within)

@@ -207,7 +207,7 @@ class Comparisons:
 
 
 def _equal(one: Scalar, two: object, identity: bool) -> bool | None:
-    """Return whether two values are equal, or the very same; None for the identity of equal texts or numbers."""
+    """Return whether two values are equal, or the same; None for the identity of equal texts or numbers."""
     if not identity:
         return bool(one == two)
     if type(one) is not type(two) or one != two:

@@ -1,7 +1,7 @@
 """Decides whether an expression may be left out.
 
-Reading a name, an attribute or an item has no effect. A call has one, unless it is declared pure. What binds a
-name or suspends the function is never left out.
+Reading a name, an attribute or an item has no effect. A call has one, unless it is declared pure. What binds
+a name or suspends the function is never left out.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ def command(words: tuple[str, ...], **shared: Any) -> None:
     """Explain why WHAT is kept, edited or removed, and how to change that.
 
     WHAT is a path or folder (of upstream or of an output), a module, a class, function or PATH:NAME, an
-    architecture, a flag, an environment variable, a route, a value of a flag, a requirement, a batch.
+    architecture, a flag, an environment variable, a route, a value of a flag, a requirement, a batch. A
+    word that names contain is answered with these names: those that stay, and those that left.
     """
     # a flag with its value and a method with its route are two words of a command line
     what = " ".join(words)

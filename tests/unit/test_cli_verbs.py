@@ -262,9 +262,24 @@ def test_why_takes_what_it_is_asked_in_several_words_without_quotes(shared: Worl
     assert (apart.returncode, apart.stderr) == (at_once.returncode, at_once.stderr)
 
 
+def test_why_of_a_part_of_names_tells_which_stay_and_which_left(shared: World) -> None:
+    assert shared.good("why", "helper_of").stdout == (
+        "the word `helper_of` is in no name of the output; 1 name with it left.\n"
+        "  removed  1 definition: acme.server.helper_of_fancy\n"
+    )
+    assert shared.good("why", "backend").stdout == (
+        "the word `backend` is in 1 name of the output.\n  kept     1 other name: backend\n"
+    )
+    assert shared.good("why", "limits").stdout.endswith(
+        "the word `limits` is in 1 name of the output.\n  kept     1 definition: acme.server.Server.limits\n"
+    )
+    assert shared.run("why", "no_such_word").returncode == 2
+
+
 def test_why_gives_every_reading_of_a_word_and_how_to_change_each(shared: World) -> None:
     said = shared.good("why", "grpc").stdout.split("\n\n")
-    assert [part.partition(" is ")[0] for part in said] == ["grpc", "python/acme/grpc/__init__.py"]
+    subjects = ["grpc", "python/acme/grpc/__init__.py", "the word `grpc`"]
+    assert [part.partition(" is ")[0] for part in said] == subjects
     assert "to switch it off: `dist --without grpc`" in said[0]
     assert "to switch it off: `dist --without spare --with-needs`" in shared.good("why", "spare").stdout
     assert "to bring it back: `dist --without grpc`" in said[1]

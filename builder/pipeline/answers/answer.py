@@ -11,7 +11,7 @@ from builder.graph.reach import Step
 
 Kind = Literal[
     "batch", "scope", "model", "flag", "route", "variable", "value", "requirement", "path", "folder",
-    "symbol", "entry", "script", "package", "fact",
+    "symbol", "entry", "script", "package", "word", "fact",
 ]  # fmt: skip
 #: mixed: some of what the word stands for is in the output, and some is not. stated: the manifest states it.
 State = Literal["kept", "edited", "added", "removed", "mixed", "stated"]

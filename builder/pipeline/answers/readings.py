@@ -15,10 +15,13 @@ from builder.pipeline.answers.names import name_answers, package_answer
 from builder.pipeline.answers.paths import named_paths, path_answers
 from builder.pipeline.answers.statements import batch_answer, fact_answers, requirement_answer, scope_answer
 from builder.pipeline.answers.surface import names_of, surface_answers, value_answer
+from builder.pipeline.answers.words import word_answer
 
 _MAX_SUGGESTIONS = 3
 #: Among answers of one length, what users choose by name comes first.
 _ORDER = get_args(Kind)
+#: A word that many names may have, whatever else it stands for.
+_SINGLE = re.compile(r"[a-z]+[0-9]*")
 _LINE = re.compile(r"(?:(?::\d+){1,2}|#L\d+(?:-L\d+)?)$")
 _ADDRESS = re.compile(r"^[a-z]+://")
 _CHOICE = re.compile(r"(?P<flag>--[\w-]+)(?:=|\s+)(?P<value>\S+)")
@@ -30,19 +33,23 @@ def answers(context: Context, what: str) -> list[Answer]:
 
     A word may be a path, a folder, a module, a definition with or without its file, an architecture, a flag,
     an environment variable, a route, a value of a flag, an entry of a registry, a batch, a named scope, a
-    fact or a requirement. A path may have a line number, as tracebacks print it, or be an address on the web.
+    fact or a requirement, or a word that names contain. A path may have a line number, as tracebacks print
+    it, or be an address on the web.
     """
     what = _ADDRESS.sub("/", _LINE.sub("", what.strip()))
     readings = {(a.kind, a.name, a.headline): a for a in _readings(context, what)}
+    if (not readings or _SINGLE.fullmatch(what)) and (word := word_answer(context, what)):
+        readings[word.kind, what, word.headline] = word
     if len(readings) > 1:  # that a value never occurs is what the readings of its name say
         readings = {key: a for key, a in readings.items() if a.kind != "fact" or a.name != what}
     lengths: dict[Kind, int] = {}
     for one in readings.values():
         subject = one.headline.partition(" is ")[0]
         lengths[one.kind] = min(len(subject), lengths.get(one.kind, sys.maxsize))
-    # each kind keeps its own order: what is in the output comes first; a fact about a name comes last,
-    # because it says less than what became of the name
-    return sorted(readings.values(), key=lambda a: (a.kind == "fact", lengths[a.kind], _ORDER.index(a.kind)))
+    # each kind keeps its own order: what is in the output comes first; names that have the word, and facts
+    # about it, come last, because they say less than what became of it
+    last = ("word", "fact")
+    return sorted(readings.values(), key=lambda a: (a.kind in last, lengths[a.kind], _ORDER.index(a.kind)))
 
 
 def _readings(context: Context, what: str) -> Iterator[Answer]:

@@ -7,12 +7,12 @@ what the cut removed, and not the cut itself.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from builder.analysis.removals import Removals
-from builder.errors import Mark
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Fact
+from builder.manifest.statements import Batch, Fact, Reason
 from builder.source.fields import last_name
 from builder.specialize.evaluating.facts import Facts
 from builder.surface.model import Place
@@ -21,21 +21,12 @@ from builder.surface.values import Reader, Sources, own_statements
 _MAX_DEPTH = 8
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Cause:
-    """The account of a difference: a batch, how, and where the manifest says so."""
-
-    batch: str
-    text: str
-    mark: Mark | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The truth of a condition, and the fact that decides it."""
 
     truth: bool
-    cause: Cause
+    cause: Reason
 
 
 class Conditions:
@@ -49,7 +40,7 @@ class Conditions:
             (f.kind, f.name): f for b in manifest.batches for f in b.facts
         }
 
-    def impossible(self, place: Place) -> Cause | None:
+    def impossible(self, place: Place) -> Reason | None:
         """Return the fact by which a place is never reached."""
         reader = self._reader(place)
         for condition in place.conditions:
@@ -59,7 +50,7 @@ class Conditions:
                 return verdict.cause
         return None
 
-    def arm(self, place: Place, text: str) -> tuple[object, Cause] | None:
+    def arm(self, place: Place, text: str) -> tuple[object, Reason] | None:
         """Return the value of `a if condition else b` if the facts decide it: a literal or its source."""
         reader, node = self._reader(place), _parsed(text)
         decided = self.truth(node.test, reader) if reader and isinstance(node, ast.IfExp) else None
@@ -76,17 +67,17 @@ class Conditions:
             return None
         return Reader(self.sources, place.path, place.module, file, _function(file.tree, place.scope))
 
-    def variable(self, name: str) -> Cause | None:
+    def variable(self, name: str) -> Reason | None:
         """The fact that states the value of an environment variable."""
         verdict = self._fact("environment", name)
         return verdict.cause if verdict else None
 
-    def option(self, names: tuple[str, ...], value: object) -> Cause | None:
+    def option(self, names: tuple[str, ...], value: object) -> Reason | None:
         """The statement that an option never has this value."""
         option = self.facts.option_absent(names, value) if isinstance(value, str) else None
         if option is None:
             return None
-        return Cause(option.batch, f"the value {value!r} does not occur", option.mark)
+        return Reason(option.batch, f"the value {value!r} does not occur", option.mark)
 
     def truth(self, node: ast.expr, reader: Reader, depth: int = 0) -> Verdict | None:
         """The truth of a condition, if the facts decide it."""
@@ -121,7 +112,7 @@ class Conditions:
                 absent = self.removals.own(reader.qualified(right) or "", "absent")
                 if absent is None:
                     return None
-                cause = Cause(absent.batch, absent.note, absent.mark)
+                cause = Reason(absent.batch, absent.note, absent.mark)
                 return Verdict(isinstance(operator, (ast.NotEq, ast.IsNot)), cause)
             case ast.In(), ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
                 values = [getattr(item, "value", None) for item in items]
@@ -152,7 +143,7 @@ class Conditions:
         fact = self._stated.get((kind, name))
         if fact is None:
             return None
-        return Verdict(bool(fact.value), Cause(fact.batch, on_the_target(fact), fact.mark))
+        return Verdict(bool(fact.value), Reason(fact.batch, on_the_target(fact), fact.mark))
 
 
 def _imported(tree: ast.Module, node: ast.expr) -> str | None:
@@ -194,3 +185,19 @@ def on_the_target(fact: Fact) -> str:
     if fact.kind == "attribute":
         return f"on the target there is no {fact.name}"
     return f"on the target {fact.name}{'()' if fact.kind == 'predicate' else ''} is {fact.value}"
+
+
+def fact_words(batch: Batch) -> Iterator[tuple[str, Reason]]:
+    """Yield the words by which code asks for a fact of a batch, names and texts, these with a `"` before."""
+    for fact in batch.facts:
+        if fact.kind in ("predicate", "value", "environment", "attribute"):
+            last = fact.name.rpartition(":")[2].rpartition(".")[2]
+            why = Reason(batch.id, on_the_target(fact), fact.mark)
+            yield from ((last, why), (f'"{last}', why))
+
+
+def option_words(facts: Facts) -> Iterator[tuple[str, Reason]]:
+    """Yield the values that options never have, as texts with a `"` before them."""
+    for option in facts.options:
+        for value in option.values:
+            yield f'"{value}', Reason(option.batch, f"the value {value!r} does not occur", option.mark)

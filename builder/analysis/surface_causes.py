@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
 
-from builder.analysis.conditions import Cause, Conditions
+from builder.analysis.conditions import Conditions
 from builder.analysis.removals import Removal, Removals
-from builder.errors import Mark
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Edit
+from builder.manifest.statements import Edit, Reason
 from builder.source.fields import last_name
 from builder.source.words import file_counts
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
@@ -21,10 +21,8 @@ from builder.surface.values import Reader, Sources
 #: Stands for a batch where several facts decide together; the ledger uses it too.
 FACTS = "facts"
 
-#: The batch and the place of a statement of the manifest.
-Statement: TypeAlias = tuple[str, Mark | None]
 #: What accounts for a line of upstream that specialization removed from a file that stays.
-Accounts: TypeAlias = Callable[[Place], Statement | None]
+Accounts: TypeAlias = Callable[[Place], Reason | None]
 
 
 def no_account(place: Place) -> None:
@@ -56,12 +54,12 @@ class Causes:
 
     # -- what was removed --------------------------------------------------------------------------------
 
-    def lost(self, item: Item) -> tuple[Cause, ...] | Place:
+    def lost(self, item: Item) -> tuple[Reason, ...] | Place:
         """The causes that together account for every place of a removed item.
 
         Where none accounts for a place, the first such place.
         """
-        causes: set[Cause] = set()
+        causes: set[Reason] = set()
         for place in item.places:
             cause = self.cause_at(item, place)
             if cause is None:
@@ -69,7 +67,7 @@ class Causes:
             causes.add(cause)
         return tuple(sorted(causes, key=_order))
 
-    def cause_at(self, item: Item, place: Place) -> Cause | None:
+    def cause_at(self, item: Item, place: Place) -> Reason | None:
         """What accounts for the removal of an item at one place."""
         return (
             self.path(place.path)
@@ -83,14 +81,14 @@ class Causes:
             or self.proved(place, self.own(item.key, item, place))
         )
 
-    def path(self, path: str) -> Cause | None:
+    def path(self, path: str) -> Reason | None:
         """A rule that removed the file, or a file of ours in its place."""
         rule = self.removals.by_path.get(path)
         if rule is not None:
-            return Cause(rule.batch, f"{rule.pattern} is removed", rule.mark)
+            return Reason(rule.batch, f"{rule.pattern} is removed", rule.mark)
         whole = self.whole.get(path)
         if whole is not None:
-            return Cause(whole.batch, f"{whole.overlay} takes the place of {path}", whole.mark)
+            return Reason(whole.batch, f"{whole.overlay} takes the place of {path}", whole.mark)
         return None
 
     @staticmethod
@@ -102,12 +100,12 @@ class Causes:
             return f"{place.qualified}.{key.name}"
         return place.qualified
 
-    def name(self, qualified: str) -> Cause | None:
+    def name(self, qualified: str) -> Reason | None:
         """The statement about a name, or the nearest name that holds it: absent, dropped or stubbed."""
         removal = self.removals.nearest(qualified, "absent", "drop", "stub", "body")
         return _stated(removal) if removal else None
 
-    def entry(self, item: Item) -> Cause | None:
+    def entry(self, item: Item) -> Reason | None:
         """An entry of a registry leaves with its name, or with what it stands for."""
         if item.key.kind != "registry":
             return None
@@ -120,7 +118,7 @@ class Causes:
         value = item.details.get("value")
         return self.definition(item, value) if isinstance(value, str) else None
 
-    def flag(self, item: Item) -> Cause | None:
+    def flag(self, item: Item) -> Reason | None:
         """A flag that is declared absent, or whose default is a removed name."""
         if item.key.kind != "flag":
             return None
@@ -129,7 +127,7 @@ class Causes:
         causes = (self.name(name) for name in item.origins.get("default", ()))
         return next((cause for cause in causes if cause), None)
 
-    def definition(self, item: Item, value: str) -> Cause | None:
+    def definition(self, item: Item, value: str) -> Reason | None:
         """What removed the definition of the class or function that an entry stands for."""
         place = item.places[0]
         file = self.sources.parsed(place.path)
@@ -142,7 +140,7 @@ class Causes:
         home = self.sources.module(name.rpartition(".")[0])
         return (self.path(home[0]) if home and home[0] in self.removals.by_path else None) or self.name(name)
 
-    def edit(self, place: Place, *words: str) -> Cause | None:
+    def edit(self, place: Place, *words: str) -> Reason | None:
         """Return an edit of the place's scope, or a patch of its file, that removes one of these words."""
         for edit in self.edits:
             removed_words = self._words.get(id(edit), frozenset())
@@ -151,31 +149,31 @@ class Causes:
         for patch in self.patches:
             text = self.manifest.overlays.get(patch.overlay, b"").decode("utf-8", "replace")
             if place.path in text and any(_removes(text, word) for word in words):
-                return Cause(patch.batch, f"patch {patch.overlay}", patch.mark)
+                return Reason(patch.batch, f"patch {patch.overlay}", patch.mark)
         return None
 
-    def script(self, key: Key) -> Cause | None:
+    def script(self, key: Key) -> Reason | None:
         """A TOML edit of the command, or of the table that holds it."""
         if key.kind != "script":
             return None
         for batch in self.manifest.batches:
             for edit in batch.toml:
                 if edit.file == key.group and f"project.scripts.{key.name}".startswith(edit.key):
-                    return Cause(batch.id, f"{edit.op} {edit.key}", edit.mark)
+                    return Reason(batch.id, f"{edit.op} {edit.key}", edit.mark)
         return None
 
-    def proved(self, place: Place, own: str) -> Cause | None:
+    def proved(self, place: Place, own: str) -> Reason | None:
         """Return the cause of what the specializer proved dead: that of its last users if it is known."""
         removal = self.removals.symbol(own)
         if removal is None:
             return None
         name = removal.name
         if fact := self._uncalled.get(name):
-            return Cause(fact.batch, f"{name} has a word of the batch in its name", fact.mark)
+            return Reason(fact.batch, f"{name} has a word of the batch in its name", fact.mark)
         for user in self._importers(name):
-            return Cause(user.batch, f"{name} was used by {user.name}, {user.clause}", user.mark)
-        batch, mark = self.accounts(place) or (FACTS, None)
-        return Cause(batch, f"{name}: {removal.clause}", mark)
+            return Reason(user.batch, f"{name} was used by {user.name}, {user.clause}", user.mark)
+        reason = self.accounts(place) or Reason(FACTS, "")
+        return replace(reason, rule=f"{name}: {removal.clause}")
 
     def _importers(self, name: str) -> Iterator[Removal]:
         """The removed files that import a name from its module, or use one that a class declares."""
@@ -197,7 +195,7 @@ class Causes:
 
     # -- what changed -------------------------------------------------------------------------------
 
-    def choice(self, item: Item, value: Value) -> Cause | None:
+    def choice(self, item: Item, value: Value) -> Reason | None:
         """What accounts for a value that is no longer among the choices of an option."""
         names = (
             item.key.name.lstrip("-").replace("-", "_"),
@@ -205,7 +203,7 @@ class Causes:
         )
         return self.conditions.option(names, value) or self.read_from(item, "choices", value)
 
-    def read_from(self, item: Item, detail: str, value: Value) -> Cause | None:
+    def read_from(self, item: Item, detail: str, value: Value) -> Reason | None:
         """A detail is read from elsewhere: an edit of that name, or its file, or its registry."""
         for name in item.origins.get(detail, ()):
             for edit in self.edits:
@@ -221,7 +219,7 @@ class Causes:
                 return self.path(home)
         return None
 
-    def detail(self, item: Item, detail: str, old: Value, new: Value) -> Cause | None:
+    def detail(self, item: Item, detail: str, old: Value, new: Value) -> Reason | None:
         """What accounts for any other change of an item."""
         place = item.places[0]
         own = self.own(item.key, item, place)
@@ -248,26 +246,26 @@ class Causes:
 
     # -- what was added ------------------------------------------------------------------------------------
 
-    def added(self, item: Item) -> Cause | None:
+    def added(self, item: Item) -> Reason | None:
         """Return the file of ours or the edit that added an item: nothing else can add one."""
         for place in item.places:
             whole = self.whole.get(place.path)
             if whole is not None:
-                return Cause(whole.batch, f"{whole.overlay} states it", whole.mark)
+                return Reason(whole.batch, f"{whole.overlay} states it", whole.mark)
             for edit in self.edits:
                 if place.qualified.startswith(edit.target) and edit.by and item.key.name in _strings(edit.by):
                     return _by(edit)
         return self.script(item.key)
 
 
-def _stated(removal: Removal) -> Cause:
+def _stated(removal: Removal) -> Reason:
     """An absent name, or an edit of a name."""
     edit = f"edit {removal.kind} of {removal.name}"
-    return Cause(removal.batch, removal.note if removal.kind == "absent" else edit, removal.mark)
+    return Reason(removal.batch, removal.note if removal.kind == "absent" else edit, removal.mark)
 
 
-def _by(edit: Edit) -> Cause:
-    return Cause(edit.batch, f"edit {edit.kind} of {edit.target}", edit.mark)
+def _by(edit: Edit) -> Reason:
+    return Reason(edit.batch, f"edit {edit.kind} of {edit.target}", edit.mark)
 
 
 def _strings(source: str | None) -> frozenset[str]:
@@ -294,5 +292,5 @@ def _removes(patch: str, word: str) -> bool:
     )
 
 
-def _order(cause: Cause) -> tuple[str, str, str]:
-    return cause.batch, str(cause.mark or ""), cause.text
+def _order(cause: Reason) -> tuple[str, str, str]:
+    return cause.batch, str(cause.mark or ""), cause.rule

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from builder.analysis.conditions import Cause
 from builder.analysis.removals import Removals
 from builder.analysis.surface_causes import Accounts, Causes, no_account
 from builder.manifest.model import Manifest
+from builder.manifest.statements import Reason
 from builder.surface.extract import surface
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
 from builder.surface.values import Sources
@@ -32,7 +32,7 @@ class Difference:
     detail: str | None = None
     before: Value = None
     after: Value = None
-    causes: tuple[Cause, ...] = ()  # none: unexplained
+    causes: tuple[Reason, ...] = ()  # none: unexplained
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def _changed(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]
                 yield _change(item, detail, was, now, causes.detail(item, detail, was, now))
 
 
-def _change(item: Item, detail: str, was: Value, now: Value, cause: Cause | None) -> Difference:
+def _change(item: Item, detail: str, was: Value, now: Value, cause: Reason | None) -> Difference:
     return Difference("changed", item.key, item.places[0], detail, was, now, (cause,) if cause else ())
 
 

@@ -100,6 +100,8 @@ def _write(request: Request, upstream: Upstream, built: _Built, job: Job, digest
         output.note(f"branch  {job.branch} {tip}")
     for line in ([drift] if drift else []) + build.summary(built.output, done.figures, job.out):
         output.note(line)
+    for line in build.idle(done.figures, done.cut.manifest):
+        output.note(line)
     output.done("built")
     if output.settings.form == "json":
         output.data(json.loads(built.output.files[build.BUILD]))

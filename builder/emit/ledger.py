@@ -7,19 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from builder.errors import BuildError, Mark, Problem
+from builder.errors import BuildError, Problem
+from builder.manifest.statements import Reason
 from builder.tree import Tree
 
 Verdict = Literal["kept", "edited", "removed", "added"]
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """The reason for a verdict: a batch, its rule (a pattern, or an edit in words) and the rule's place."""
-
-    batch: str
-    rule: str
-    mark: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def _difference(d: Difference) -> dict[str, Any]:
     if d.detail is not None:
         record |= {"detail": d.detail, "before": _value(d.before), "after": _value(d.after)}
     record["causes"] = [
-        {"batch": c.batch, "what": c.text, "mark": str(c.mark) if c.mark else None} for c in d.causes
+        {"batch": c.batch, "what": c.rule, "mark": str(c.mark) if c.mark else None} for c in d.causes
     ]
     return record
 

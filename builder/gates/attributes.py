@@ -20,7 +20,7 @@ from builder.errors import Problem
 from builder.graph.modules import Summary
 from builder.graph.resolve import Origin
 from builder.manifest.model import Manifest
-from builder.source.fields import dotted_name, nodes
+from builder.source.fields import dotted_name, last_name, nodes
 from builder.source.parse import parse
 from builder.spelling import nearest
 
@@ -34,6 +34,10 @@ _INHERITED = {"forward", "extra_repr", "train", "eval", "to", "cuda", "cpu", "ha
 _INHERITED |= {"parameters", "buffers", "modules", "children", "state_dict", "load_state_dict"}
 _INHERITED |= {"named_parameters", "named_buffers", "named_modules", "named_children"}
 _INHERITED |= {"register_parameter", "register_buffer"}
+
+
+#: Classes that make a field of each annotation.
+_MAKERS = {"NamedTuple", "TypedDict", "Struct", "Protocol", "BaseModel"}
 
 
 class Use(NamedTuple):
@@ -163,7 +167,45 @@ class Losses:
         if self.before.index.has_member(owner, name) is not True:
             return False
         there = self.after.index.has_member(owner, name)
+        if there and name in self.inherited(owner):
+            return self._is_only_declared(owner, name)
         return there is False or (there is None and name not in _INHERITED)
+
+    def _is_only_declared(self, owner: Origin, name: str) -> bool:
+        """Return whether nothing in the output stores a name that a class and its bases annotate without a
+        value."""
+        order, complete = self.after.index.lineage(owner)
+        holders = [one for one in order if name in self.after.index.own(one)]
+        return complete and name not in self.stored and all(self._declares(one, name) for one in holders)
+
+    @cached_property
+    def stored(self) -> frozenset[str]:
+        """x of every `something.x = ...` of the output that is not `self.x`."""
+        return frozenset().union(*(summary.stores for summary in self.after.summaries.values()))
+
+    def _declares(self, owner: Origin, name: str) -> bool:
+        """Return whether a class annotates a name without giving it a value, and makes no field of it."""
+        summary = self.after.index.modules[owner.module]
+        found: ast.AST | None = parse(self.after.snapshot[summary.path], summary.path).tree
+        for part in owner.qualname.split("."):
+            inner = (
+                (n for n in nodes(found) if isinstance(n, ast.ClassDef) and n.name == part) if found else ()
+            )
+            found = next(iter(inner), None)
+        if not isinstance(found, ast.ClassDef) or found.decorator_list or found.keywords:
+            return False
+        if name in summary.attributes.get(owner.qualname, {}) or _MAKERS & {
+            last_name(b) for b in found.bases
+        }:
+            return False
+        bare = [s.target for s in found.body if isinstance(s, ast.AnnAssign) and s.value is None]
+        return not any(
+            getattr(one, "name", None) == name
+            or (isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store))
+            for stmt in found.body
+            for one in (stmt, *ast.walk(stmt))
+            if one not in bare
+        )
 
 
 def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:

@@ -22,20 +22,34 @@ def check(
     which upstream has none: another distribution brings it, or the user installs it for an optional part.
     """
     uses = externals(after, project, manifest)
-    problems = []
-    for row in unused(project, uses, manifest):
-        extra = f" (extra {row.extra})" if row.extra else ""
-        message = f"{project.path}: the dependency {row.text!r}{extra} is imported nowhere"
-        value = f", value: {row.name}, unused: true" if row.listed else ""
-        edit = f"{{file: {project.path}, remove: {row.key}{value}}}"
-        hint = (
-            f"add `{edit}` to `toml` of the batch that took the imports, or say under "
-            "guarantees.dependencies why it stays"
-        )
-        problems.append(Problem("G008", message, upstream=Mark(project.path), hint=hint))
+    was = externals(before, upstream, manifest) if upstream is not None else {}
+    problems = list(_unused(project, uses, was, manifest))
     if upstream is not None:
-        problems += _uncovered(project, upstream, externals(before, upstream, manifest), uses)
+        problems += _uncovered(project, upstream, was, uses)
     return problems
+
+
+def _unused(project: Project, uses: Uses, was: Uses, manifest: Manifest) -> Iterator[Problem]:
+    """Yield a problem for each requirement that nothing imports, and one for a whole extra of such."""
+    by_key: dict[str, list[Requirement]] = {}
+    for row in unused(project, uses, manifest):
+        by_key.setdefault(row.key, []).append(row)
+    packages = tuple(f"{folder}/" for folder in project.packages.values())
+    for key, rows in by_key.items():
+        whole = bool(rows[0].extra) and len(rows) == sum(row.key == key for row in project.requirements)
+        for row in rows[:1] if whole else rows:
+            texts = ", ".join(repr(one.text) for one in rows) if whole else repr(row.text)
+            extra = f" (extra {row.extra})" if row.extra else ""
+            noun, verb = ("dependency", "is") if texts.count("'") == 2 else ("dependencies", "are")
+            message = f"{project.path}: the {noun} {texts}{extra} {verb} imported nowhere"
+            value = f", value: {row.name}, unused: true" if row.listed and not whole else ""
+            edit = f"add `{{file: {project.path}, remove: {row.key}{value}}}` to `toml` of the batch"
+            stays = "say under guarantees.dependencies why it stays"
+            hint = f"{edit} that took the imports, or {stays}"
+            places = [place for name in was if row.name in provided_by(name) for place, _, _ in was[name]]
+            if places and not any(place.startswith(packages) for place in places):
+                hint = f"no file of the packages imported it, only {min(places)} did: {stays}, or {edit}"
+            yield Problem("G008", message, upstream=Mark(project.path), hint=hint)
 
 
 def unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Requirement]:

@@ -135,11 +135,15 @@ def _scripts(
 ) -> Iterator[Problem]:
     for script, target in sorted(project.scripts.items()):
         module, _, name = target.partition(":")
-        dotted = f"{module.strip()}.{name.strip()}".rstrip(".")
-        if after.index.locate(dotted) is None and (
-            upstream.scripts.get(script) != target or before.index.locate(dotted) is not None
-        ):
+        module = module.strip()
+        dotted = f"{module}.{name.strip()}".rstrip(".")
+        # a package that makes names when they are asked for does not make a module
+        there, was = (tree.index.locate(dotted) is not None for tree in (after, before))
+        there = there and (after.index.has_module(module) or not before.index.has_module(module))
+        if not there and (was or upstream.scripts.get(script) != target):
             message = (
                 f"{project.path}: the console script {script} names {target}, which is not in the output"
             )
-            yield Problem("G008", message, upstream=Mark(project.path))
+            edit = f"{{file: {project.path}, remove: project.scripts.{script}}}"
+            hint = f"add `{edit}` to `toml` of the batch that took it"
+            yield Problem("G008", message, upstream=Mark(project.path), hint=hint)

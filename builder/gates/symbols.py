@@ -71,5 +71,5 @@ def _problem(old: Summary, name: str, definition: Definition) -> Problem:
     qualified = _prefix(old) + name
     kind = "method" if "." in name and definition.kind == "function" else definition.kind
     message = f"{old.path}:{definition.line}: {kind} {name} vanished and no rule names it"
-    hint = f"if it should go, say so: edits: [{{drop: {qualified}, why: ...}}]"
+    hint = f"if it should go, say so: `drop: [{qualified}]` in the batch"
     return Problem("G005", message, upstream=Mark(old.path, definition.line), hint=hint)

@@ -88,10 +88,14 @@ def _edit(after: IndexedTree, path: str, line: int, name: str, words: Families) 
             return f"{{drop_statement: {ast.unparse(node.targets[0])} = ..., in: {'.'.join(scope)}}}"
     innermost = next((node for node in reversed(inside) if isinstance(node, _DEFINITIONS)), None)
     if isinstance(innermost, ast.ClassDef) and isinstance(inside[-1], ast.AnnAssign):
-        return f"{{drop: [{'.'.join((*scope, name))}]}}" if last_name(inside[-1].target) == name else ""
+        return (
+            f"`drop: [{'.'.join((*scope, name))}]` in the batch"
+            if last_name(inside[-1].target) == name
+            else ""
+        )
     if innermost is None or isinstance(innermost, ast.ClassDef) or not words.member(innermost.name):
         return ""
-    return f"{{stub: [{'.'.join(scope)}]}}"
+    return f"`stub: [{'.'.join(scope)}]` in the batch"
 
 
 def _runs(data: bytes) -> frozenset[bytes]:

@@ -33,6 +33,15 @@ class Note(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something changed: a batch, its rule (a pattern, or a statement in words) and the rule's place."""
+
+    batch: str
+    rule: str
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """The range of upstream versions, both ends inclusive, in which a statement must match; it is applied
     wherever it matches.

@@ -12,12 +12,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from builder.analysis.conditions import on_the_target
-from builder.analysis.surface_causes import Statement
-from builder.emit.ledger import Reason
+from builder.analysis.conditions import fact_words, option_words
 from builder.errors import Mark
 from builder.graph.names import absolute, is_test, locate, module_of, package_of, path_of
-from builder.manifest.statements import Rule
+from builder.manifest.statements import Reason, Rule
 from builder.pipeline.model import Cut
 from builder.pipeline.removed_blocks import Block, removed_blocks
 from builder.source.textdiff import Run, runs, split
@@ -55,11 +53,11 @@ class Attributed:
     files: Mapping[str, Reasons]
     blocks: Mapping[str, tuple[RemovedLines, ...]]
 
-    def statement_at(self, place: Place) -> Statement | None:
-        """Return the first statement that accounts for a line of upstream in a file that stays."""
+    def reason_at(self, place: Place) -> Reason | None:
+        """Return the first reason why a line of upstream left a file that stays."""
         blocks = self.blocks.get(place.path, ())
         block = next((b for b in blocks if b.line <= place.line < b.line + b.lines and b.reasons), None)
-        return (block.reasons[0].batch, block.reasons[0].mark) if block else None
+        return block.reasons[0] if block else None
 
 
 def reason_of(rule: Rule) -> Reason:
@@ -303,12 +301,8 @@ def _tokens(cut: Cut) -> Iterator[tuple[str, Reasons]]:
     """Token -> the statements about it: facts by their last name, values and variables as strings."""
     reasons_of: defaultdict[str, list[Reason]] = defaultdict(list)
     for batch in cut.manifest.batches:
-        for fact in batch.facts:
-            if fact.kind in ("predicate", "value", "environment", "attribute"):
-                last = fact.name.rpartition(":")[2].rpartition(".")[2]
-                why = Reason(batch.id, on_the_target(fact), fact.mark)
-                reasons_of[last].append(why)
-                reasons_of[f'"{last}'].append(why)
+        for word, why in fact_words(batch):
+            reasons_of[word].append(why)
         absent_names = {absent.name for absent in batch.absent}
         for absent in batch.absent:
             # nobody looks up a part of something absent by its own name
@@ -319,10 +313,8 @@ def _tokens(cut: Cut) -> Iterator[tuple[str, Reasons]]:
             last = edit.target.rpartition(".")[2]
             if edit.kind == "drop" and not last.startswith("_"):
                 reasons_of[last].append(Reason(batch.id, f"{edit.target} is dropped", edit.mark))
-    for option in cut.facts.options:
-        for value in option.values:
-            why = Reason(option.batch, f"the value {value!r} does not occur", option.mark)
-            reasons_of[f'"{value}'].append(why)
+    for word, why in option_words(cut.facts):
+        reasons_of[word].append(why)
     for name, reasons in reasons_of.items():
         yield name, tuple(reasons)
 

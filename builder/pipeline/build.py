@@ -294,3 +294,11 @@ def summary(output: Output, measured: Figures, out: object) -> list[str]:
         f"lines   {code['before']:,} -> {code['after']:,} ({share:.1f}%) of {kinds}",
         *(f"wheel   {out}/{name}  {len(output.files[name]):,} bytes" for name in wheels),
     ]
+
+
+def idle(measured: Figures, manifest: Manifest) -> list[str]:
+    """Return a line for each batch that has words and changes nothing."""
+    changed = (row for row in measured.rows if row.verdict != "kept")
+    working = {reason.batch for row in changed for reason in (row.reason, *row.also)}
+    batches = (batch.id for batch in manifest.batches if batch.words and batch.id not in working)
+    return [f"batch {name} has words, and changes no file of this upstream" for name in batches]

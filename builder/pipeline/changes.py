@@ -82,7 +82,7 @@ def _surface(previous: Previous, cut: Cut, manifest: Manifest) -> list[tuple[Sig
         key = Key(kind, group, name)  # type: ignore[arg-type]
         text = f"{key} of {group}" if kind in ("flag", "route") else str(key)
         gained = (kind, group, name) in after
-        why = "; ".join(_because(cause.batch, cause.text, cause.mark) for cause in causes.get(key, ()))
+        why = "; ".join(_because(cause.batch, cause.rule, cause.mark) for cause in causes.get(key, ()))
         lines.append(("+", text, "") if gained else ("-", text, why or "no file that stays has it"))
     old, new = _requirements(previous.projects, manifest), _requirements(cut.output, manifest)
     for path, text in sorted(old ^ new):

@@ -143,6 +143,6 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
         families=families,
         summaries=reduced.summaries,
     )
-    accounts = attribute(done).statement_at
+    accounts = attribute(done).reason_at
     surfaces = compare(offering, compared.surface, output, expanded, removals, accounts)
     return replace(done, output=with_tables(output, surfaces, expanded), surfaces=surfaces)

@@ -9,9 +9,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from builder.analysis.conditions import on_the_target
+from builder.analysis.conditions import fact_words, option_words
 from builder.analysis.removals import Kind, Removal, Removals
-from builder.errors import Mark
 from builder.graph.names import imported_module, locate, package_of
 from builder.manifest.model import Manifest
 from builder.overlay.locate import Scope, bindings, find, statements
@@ -176,17 +175,6 @@ def _words(node: ast.expr, reader: Reader, depth: int = 0) -> Iterator[str]:
 
 def _statements(manifest: Manifest, facts: Facts) -> Iterator[tuple[str, Removal]]:
     """Yield what each word of a condition means: the fact or the absent value, as a removal."""
-
-    def removal(batch: str, clause: str, mark: Mark) -> Removal:
-        return Removal("proof", "", clause, clause, batch, mark)
-
-    for batch in reversed(manifest.batches):
-        for fact in reversed(batch.facts):
-            if fact.kind in ("predicate", "value", "environment", "attribute"):
-                last = fact.name.rpartition(":")[2].rpartition(".")[2]
-                why = removal(batch.id, on_the_target(fact), fact.mark)
-                yield last, why
-                yield f'"{last}', why
-    for option in facts.options:
-        for value in option.values:
-            yield f'"{value}', removal(option.batch, f"the value {value!r} does not occur", option.mark)
+    stated = [pair for batch in manifest.batches for pair in fact_words(batch)]
+    for word, why in (*reversed(stated), *option_words(facts)):
+        yield word, Removal("proof", "", why.rule, why.rule, why.batch, why.mark)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.emit import figures, ledger
-from builder.emit.ledger import Reason
 from builder.manifest.model import Manifest
+from builder.manifest.statements import Reason
 from builder.pipeline.attribution import Attributed, RemovedLines, attribute, reason_of
 from builder.pipeline.model import Cut
 

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from builder.emit.figures import CODE, is_text
-from builder.emit.ledger import Reason, Row, verdict
+from builder.emit.ledger import Row, verdict
 from builder.errors import CODES
 from builder.graph.names import module_of, path_of
-from builder.manifest.statements import BASE, Batch
+from builder.manifest.statements import BASE, Batch, Reason
 from builder.pipeline.answers.context import Context, reasons_of, restore_path, restore_statement
 from builder.pipeline.answers.statements import requirement_reasons
 from builder.pipeline.answers.surface import item_answer

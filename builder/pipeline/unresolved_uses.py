@@ -97,10 +97,10 @@ def _without_what_a_word_names(named: Mapping[str, str], uses: Iterable[Leftover
     words = [name.rpartition(".")[2].encode() for name in drops]
     texts = (data for path, data in laid.items() if path.endswith(".py") and path not in homes)
     asked = any(word in counts for counts in map(file_counts, texts) for word in words)
-    drop, stub = f"{{drop: [{', '.join(drops)}]}}", f"{{stub: [{', '.join(stubs)}]}}"
+    drop, stub = f"`drop: [{', '.join(drops)}]`", f"`stub: [{', '.join(stubs)}]`"
     if asked:
-        return f" Others ask for what a word names: {stub}; where they leave too: {drop}."
-    return f" To drop what a word names: {drop}; where others ask for it: {stub}."
+        return f" Others ask for what a word names: {stub} in the batch; where they leave too: {drop}."
+    return f" To drop what a word names: {drop} in the batch; where others ask for it: {stub}."
 
 
 def _cause(use: Leftover, loss: Loss) -> object:

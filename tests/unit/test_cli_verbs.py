@@ -268,7 +268,8 @@ def test_why_of_a_part_of_names_tells_which_stay_and_which_left(shared: World) -
         "  removed  1 definition: acme.server.helper_of_fancy\n"
     )
     assert shared.good("why", "backend").stdout == (
-        "the word `backend` is in 1 name of the output.\n  kept     1 other name: backend\n"
+        "the word `backend` is in 1 name of the output.\n"
+        "  kept     1 other name: backend (python/acme/server.py)\n"
     )
     assert shared.good("why", "limits").stdout.endswith(
         "the word `limits` is in 1 name of the output.\n  kept     1 definition: acme.server.Server.limits\n"

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.emit import figures
-from builder.emit.ledger import Reason, Row, rows, to_bytes
+from builder.emit.ledger import Row, rows, to_bytes
 from builder.emit.removed import removed_md
 from builder.errors import BuildError, Mark
+from builder.manifest.statements import Reason
 from builder.tree import EXECUTABLE, SYMLINK, blob_id
 
 SCHEMA = Path(__file__).parents[2] / "schema"

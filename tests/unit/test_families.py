@@ -358,13 +358,13 @@ def test_an_assignment_that_is_left_comes_with_the_edit_that_drops_it() -> None:
 def test_a_function_that_is_named_so_and_asks_for_it_comes_with_its_stub() -> None:
     (problem,) = left('def has_npu():\n    return found("npu")\n')
     assert problem.hint is not None
-    assert problem.hint.endswith("where nothing needs it: {stub: [pkg.main.has_npu]}")
+    assert problem.hint.endswith("where nothing needs it: `stub: [pkg.main.has_npu]` in the batch")
 
 
 def test_a_field_comes_with_the_rule_that_drops_it() -> None:
     (problem,) = left("class Asked:\n    npu: int = 1\n    other: int = 2\n")
     assert problem.hint is not None
-    assert problem.hint.endswith("where nothing needs it: {drop: [pkg.main.Asked.npu]}")
+    assert problem.hint.endswith("where nothing needs it: `drop: [pkg.main.Asked.npu]` in the batch")
 
 
 def test_comments_messages_and_longer_names_are_not_code_that_asks() -> None:

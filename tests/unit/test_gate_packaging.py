@@ -91,7 +91,7 @@ def test_the_requirements_of_poetry_are_requirements() -> None:
     assert run({}, (), upstream) == []
     hints = [str(problem.hint) for problem in run({"python/pkg/quant.py": None}, (), upstream)]
     assert ["remove: tool.poetry.dependencies.gguf}" in hint for hint in hints] == [True, False, False]
-    assert "remove: tool.poetry.extras.quant, value: gguf, unused: true}" in hints[2]
+    assert "remove: tool.poetry.extras.quant}" in hints[2]
     rows = ("dependencies.gguf", "dependencies.opentelemetry-sdk", "extras.quant")
     edits = tuple(edit("remove", f"tool.poetry.{row}", None) for row in rows)
     assert run({"python/pkg/quant.py": None}, (), upstream, edits) == []
@@ -177,8 +177,40 @@ def test_an_import_that_may_fail_needs_no_dependency() -> None:
     assert run({"python/pyproject.toml": less, "python/pkg/main.py": tried}) == []
 
 
+def test_an_extra_of_which_nothing_is_imported_leaves_as_a_whole() -> None:
+    more = PYPROJECT.replace('["opentelemetry-sdk"]', '["opentelemetry-sdk", "sentry"]')
+    upstream = {**FILES, "python/pyproject.toml": more, "python/pkg/sentry.py": "import sentry\n"}
+    gone = {"python/pkg/quant.py": None, "python/pkg/sentry.py": None}
+    first, second = run(gone, (), upstream)
+    assert "the dependency 'gguf' is imported nowhere" in first.message
+    assert "dependencies 'opentelemetry-sdk', 'sentry' (extra trace) are imported nowhere" in second.message
+    assert "{file: python/pyproject.toml, remove: project.optional-dependencies.trace}" in str(second.hint)
+    (_, part) = run({"python/pkg/quant.py": None}, (), upstream)
+    assert "trace, value: opentelemetry-sdk, unused: true}" in str(part.hint)
+
+
+def test_what_only_tests_imported_is_proposed_to_stay() -> None:
+    upstream = {
+        **FILES,
+        "python/pkg/quant.py": "import opentelemetry.sdk\n",
+        "python/tests/q.py": "import gguf\n",
+    }
+    (problem,) = run({"python/tests/q.py": None}, (), upstream)
+    assert str(problem.hint).startswith(
+        "no file of the packages imported it, only python/tests/q.py did: say "
+    )
+
+
 def test_a_console_script_must_exist() -> None:
     (problem,) = run({"python/pkg/main.py": "import zmq\nfrom PIL import Image\n"})
+    assert "console script run names pkg.main:go" in problem.message
+    assert "remove: project.scripts.run}" in str(problem.hint)
+
+
+def test_a_package_that_makes_names_when_asked_does_not_make_the_module_of_a_script() -> None:
+    upstream = {**FILES, "python/pkg/__init__.py": "def __getattr__(name): ...\n"}
+    others = {"python/pkg/other.py": FILES["python/pkg/main.py"]}
+    (problem,) = run({"python/pkg/main.py": None, **others}, (), upstream)
     assert "console script run names pkg.main:go" in problem.message
 
 

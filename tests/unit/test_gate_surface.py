@@ -8,7 +8,6 @@ from textwrap import dedent
 import pytest
 from gate_worlds import manifest, package, rule, snapshot
 
-from builder.analysis.conditions import Cause
 from builder.analysis.indexed_tree import world
 from builder.analysis.removals import Removals, index_removals
 from builder.analysis.surface_causes import Accounts, no_account
@@ -17,7 +16,18 @@ from builder.analysis.surface_diff import compare as compare_with
 from builder.errors import Mark, Problem
 from builder.gates.surface import problems
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Absent, Batch, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
+from builder.manifest.statements import (
+    Absent,
+    Batch,
+    Edit,
+    Fact,
+    Option,
+    Patch,
+    Reason,
+    Rule,
+    TomlEdit,
+    WholeFile,
+)
 from builder.surface.extract import surface
 from builder.tree import Snapshot
 
@@ -299,8 +309,10 @@ def test_a_dead_function_is_explained_by_what_accounts_for_its_lines() -> None:
     proved = {"pkg.a.Layer.forward_hip": "nothing refers to it any more"}
     given = {"a.py": source}, {"a.py": "class Layer: ...\n"}
     mark = Mark("manifest.yaml", 4, 2)
-    found = one(*given, proved=proved, accounts=lambda place: ("rocm", mark) if place.line == 5 else None)
-    assert found.causes == (Cause("rocm", "pkg.a.Layer.forward_hip: nothing refers to it any more", mark),)
+    found = one(
+        *given, proved=proved, accounts=lambda place: Reason("rocm", "", mark) if place.line == 5 else None
+    )
+    assert found.causes == (Reason("rocm", "pkg.a.Layer.forward_hip: nothing refers to it any more", mark),)
     assert batches_of(one(*given, proved=proved)) == ["facts"]
 
 
@@ -311,7 +323,7 @@ def test_a_dead_function_is_explained_by_the_removed_file_that_imported_it() -> 
     }
     found = one(before, {"a.py": "", "model.py": None}, proved={"pkg.a.f": "unused"})
     assert batches_of(found) == ["models"]
-    assert "python/pkg/model.py" in found.causes[0].text
+    assert "python/pkg/model.py" in found.causes[0].rule
 
 
 def test_a_dead_function_without_a_visible_user_is_explained_by_the_facts() -> None:

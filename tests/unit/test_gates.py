@@ -374,12 +374,25 @@ def test_a_lost_self_attribute_is_found_although_others_have_the_name() -> None:
 # G005
 
 
+@pytest.mark.parametrize("head", ["class Base:", "@dataclass\nclass Base:", "class Base(NamedTuple):"])
+def test_an_annotation_without_a_value_stores_nothing(head: str) -> None:
+    base = f"from typing import NamedTuple\nfrom dataclasses import dataclass\n{head}\n    cli: int\n"
+    app = "class App(Base):\n    def __init__(self):\n        self.cli = 1\n"
+    app += "    def ask(self):\n        return self.cli\n"
+    files = {"app.py": base + app}
+    before, after = worlds(files, {"app.py": files["app.py"].replace("self.cli = 1", "pass")})
+    found = attributes.check(before, after, manifest(), NOTHING)
+    assert [f.message.partition(":")[2][:2] for f in found] == (["9:"] if head == "class Base:" else [])
+    stored = {"app.py": files["app.py"].replace("self.cli = 1", "pass") + "def set(app):\n    app.cli = 2\n"}
+    assert attributes.check(*worlds(files, stored), manifest(), NOTHING) == []
+
+
 def test_a_lost_class_is_one_finding_with_its_rule_spelt_out() -> None:
     before, after = worlds(CLEAN, {"b.py": "def f(*a): ...\n"})
     found = symbols.check(before, after, manifest(), NOTHING)
     lost = [p for p in found if "vanished" in p.message]
     assert [p.message for p in lost] == ["python/pkg/b.py:1: class C vanished and no rule names it"]
-    assert "drop: pkg.b.C" in (lost[0].hint or "")
+    assert "`drop: [pkg.b.C]` in the batch" in (lost[0].hint or "")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 from builder.emit.figures import line_counts
-from builder.emit.ledger import Reason, rows
+from builder.emit.ledger import rows
 from builder.errors import Mark
+from builder.manifest.statements import Reason
 from builder.pipeline.git_branch import stream
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Snapshot, Tree, blob_id
 

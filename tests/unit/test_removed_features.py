@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 from gate_worlds import manifest
 
-from builder.analysis.conditions import Cause
 from builder.analysis.surface_diff import Difference, Surfaces
 from builder.emit.removed_features import NAMES, filled, missing, tables
 from builder.errors import Mark
 from builder.manifest.model import Manifest, Roots
-from builder.manifest.statements import BASE, Batch, Option
+from builder.manifest.statements import BASE, Batch, Option, Reason
 from builder.surface.model import Item, Key, Place, Value
 
 TEMPLATE = Path(__file__).parents[2] / "overlays/removed-features/removed_features.py"
@@ -28,7 +27,7 @@ WHY = {"fa3-fa4": "FA3 is slow here.", "grpc": "HTTP is enough.", "models": 'Onl
 
 
 def lost(kind: str, group: str, name: str, batch: str, place: Place = THERE, **more: object) -> Difference:
-    causes = (Cause("facts", "seen first"), Cause(batch, "because", HERE))
+    causes = (Reason("facts", "seen first"), Reason(batch, "because", HERE))
     change = "changed" if more else "lost"
     return Difference(change, Key(kind, group, name), place, causes=causes, **more)  # type: ignore[arg-type]
 

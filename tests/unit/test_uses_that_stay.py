@@ -180,19 +180,20 @@ def test_a_use_under_a_condition_with_a_word_comes_with_the_edits_that_decide_it
     (problem,) = caught.value.problems
     assert problem.hint is not None
     edit = "{replace: 'if plain and fancy_file is not None: ...', by: 'if False: ...', in: pkg.main.shown}"
-    stub = "{stub: [pkg.main.FancyReader.read]}"
+    stub = "`stub: [pkg.main.FancyReader.read]`"
     assert f"Where the condition never holds: {edit}." in problem.hint
-    assert (
-        f"To drop what a word names: {{drop: [pkg.main.FancyReader]}}; where others ask for it: {stub}."
-        in problem.hint
-    )
+    drop = "`drop: [pkg.main.FancyReader]` in the batch"
+    assert f"To drop what a word names: {drop}; where others ask for it: {stub}." in problem.hint
     asking = {**files, "python/pkg/kinds.py": f"{kinds}\nNAMES = ['FancyReader']\n".encode()}
     blobs = {blob_id(data): data for data in asking.values()}
     more = Snapshot(Tree({p: Entry("100644", blob_id(data)) for p, data in asking.items()}), blobs)
     with pytest.raises(BuildError) as caught:
         cut(more, manifest(WORDS + absent))
     hint = str(caught.value.problems[0].hint)
-    assert f"Others ask for what a word names: {stub}; where they leave too: {{drop: [pkg.main.Fan" in hint
+    assert (
+        f"Others ask for what a word names: {stub} in the batch; where they leave too: `drop: [pkg.main.F"
+        in hint
+    )
     rest = f"{WORDS}{absent}    edits: [{edit}]\n    stub: [pkg.main.FancyReader.read]\n"
     main = cut(upstream, manifest(rest)).output["python/pkg/main.py"]
     assert b"FancyOne" not in main and b"return Plain()" in main

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from builder.emit.ledger import Reason, reason_record
+from builder.emit.ledger import reason_record
 from builder.graph.reach import Step
+from builder.manifest.statements import Reason
 
 Kind = Literal[
     "batch", "scope", "model", "flag", "route", "variable", "value", "requirement", "path", "folder",

@@ -9,11 +9,11 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.projects import projects
 from builder.analysis.removals import Removal
 from builder.analysis.surface_diff import Difference
-from builder.emit.ledger import Reason, verdict
+from builder.emit.ledger import verdict
 from builder.graph.modules import Import
 from builder.graph.names import module_of
 from builder.manifest.model import Manifest
-from builder.manifest.statements import BASE, Batch, Rule
+from builder.manifest.statements import BASE, Batch, Reason, Rule
 from builder.manifest.switches import options
 from builder.pipeline.answers.answer import State
 from builder.pipeline.outcome import Outcome

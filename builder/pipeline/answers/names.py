@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from builder.analysis.indexed_tree import IndexedTree
-from builder.emit.ledger import Reason
 from builder.graph.names import is_test, locate, module_of
+from builder.manifest.statements import Reason
 from builder.pipeline.answers.answer import MAX_LISTED, MAX_NAMESAKES, Answer, State, listed, plural
 from builder.pipeline.answers.context import Context, reasons_of, restore_statement
 from builder.pipeline.answers.paths import named_paths, path_answer

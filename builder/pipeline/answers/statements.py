@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from builder.analysis.distributions import modules_of, requirement_name
-from builder.emit.ledger import Reason, verdict
-from builder.manifest.statements import BASE, Fact
+from builder.emit.ledger import verdict
+from builder.manifest.statements import BASE, Fact, Reason
 from builder.pipeline.answers.answer import Answer, listed, plural
 from builder.pipeline.answers.context import Context, restore_statement, without
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from builder.analysis.conditions import Cause
 from builder.analysis.surface_diff import Difference
-from builder.emit.ledger import Reason
 from builder.manifest.model import Manifest
-from builder.manifest.statements import BASE, Rule
+from builder.manifest.statements import BASE, Reason, Rule
 from builder.pipeline.answers.answer import MAX_NAMESAKES, Answer, Kind, State, listed, plural
 from builder.pipeline.answers.context import Context, model_of, restore_path, restore_statement
 from builder.select.families import Families
@@ -62,7 +60,7 @@ def value_answer(context: Context, what: str, flag: str | None = None) -> Answer
         if one.change == "lost" or (one.detail == "choices" and one.before == what)
         for cause in one.causes
     ]
-    reasons = commonest_first(reason_of(cause) for cause in causes)
+    reasons = commonest_first(causes)
     if not taken:
         state: State = "removed"
         headline = f"`{what}` is removed: no flag takes it any more (upstream: {listed(_flags(lost))})"
@@ -136,7 +134,7 @@ def item_answer(context: Context, key: Key, item: Item) -> Answer:
     elif changes:
         state = "edited"
         headline += f", {_changes(changes)}"
-    reasons = commonest_first(reason_of(cause) for one in changes for cause in one.causes)
+    reasons = commonest_first(cause for one in changes for cause in one.causes)
     if any(one.detail == "choices" for one in changes):
         details.append("`why VALUE` tells how to bring one value back")
     name = place.module.removeprefix(f"{context.manifest.roots.model_package}.")
@@ -175,7 +173,7 @@ def _lost(
     paths = [place.path for place in item.places if place.path in removed]
     rules = [removed[path] for path in paths]
     causes = [cause for one in context.differences.get(key, ()) for cause in one.causes]
-    others = [reason_of(c) for c in causes if not any(_of_rule(c, rule) for rule in rules)]
+    others = [c for c in causes if not any(_of_rule(c, rule) for rule in rules)]
     others += [Reason(rule.batch, rule.stated, rule.mark) for rule in rules]
     reasons = commonest_first(others, key.name)
     back: str | None
@@ -192,13 +190,8 @@ def _lost(
     )  # fmt: skip
 
 
-def _of_rule(cause: Cause, rule: Rule) -> bool:
-    return (cause.batch, cause.mark) == (rule.batch, rule.mark) and cause.text.startswith(rule.pattern)
-
-
-def reason_of(cause: Cause) -> Reason:
-    """A cause of the surface as a reason of the ledger."""
-    return Reason(cause.batch, cause.text, cause.mark)
+def _of_rule(cause: Reason, rule: Rule) -> bool:
+    return (cause.batch, cause.mark) == (rule.batch, rule.mark) and cause.rule.startswith(rule.pattern)
 
 
 def commonest_first(reasons: Iterable[Reason], name: str = "") -> tuple[Reason, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -65,10 +65,11 @@ def _definitions(tree: IndexedTree, wanted: tuple[str, ...]) -> Iterator[str]:
 
 
 def _others(context: Context, wanted: tuple[str, ...], defined: set[str]) -> set[str]:
-    """Return further identifiers of the output's Python with the words, texts included."""
-    names: Counter[bytes] = Counter()
-    for path, summary in context.after.summaries.items():
+    """Return further identifiers of the output's Python with the words, texts included, each with a file."""
+    places: dict[bytes, str] = {}
+    for path, summary in sorted(context.after.summaries.items()):
         if summary.module:
-            names |= file_counts(context.cut.output[path])
-    texts = (name.decode() for name in names)
-    return {text for text in texts if _has(text, wanted) and text not in defined}
+            for name in file_counts(context.cut.output[path]):
+                places.setdefault(name, path)
+    texts = ((name.decode(), path) for name, path in places.items())
+    return {f"{text} ({path})" for text, path in texts if _has(text, wanted) and text not in defined}

@@ -107,6 +107,10 @@ class Declared:
             by = {cause["batch"] for cause in each.get("causes", ())}
             if each["change"] == "lost" and each["kind"] in optional and by.intersection(self.lost_with):
                 optional[each["kind"]].add(each["name"].split(" ")[-1])
+        # another application may have lost a path that the server still has
+        optional["route"] -= {
+            each["name"].split(" ")[-1] for each in surface["after"] if each["kind"] == "route"
+        }
         variables = {
             each["name"]
             for each in surface["differences"]

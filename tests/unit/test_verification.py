@@ -46,7 +46,7 @@ def surface(
     ]
     elsewhere = {"change": "lost", "kind": "flag", "group": "sglang.bench", "name": "--other"}
     differences = [*({**each, "change": "lost"} for each in gone), *changed, *set_otherwise, elsewhere]
-    return {"before": gone, "differences": differences}
+    return {"after": [], "before": gone, "differences": differences}
 
 
 def flag(**more: object) -> dict[str, object]:
@@ -135,6 +135,8 @@ class TestDeclared:
         found = stated.of(said)
         assert set(found.lost_flags) == {"--gone", "--lora"}
         assert (found.optional_flags, found.optional_paths) == ({"--lora"}, {"/load"})
+        said["after"] = [{"kind": "route", "group": "server", "name": "POST /load"}]
+        assert stated.of(said).optional_paths == frozenset()
 
     def test_a_declaration_may_depend_on_a_default_that_changed(self) -> None:
         differs = {"field": "f", "ours": 1, "changed": "--b", "why": "w"}

@@ -31,7 +31,9 @@ from builder.upstream.model import Upstream, snapshot
 )
 @click.option("--continue", "again", is_flag=True, help="Try again, with what was decided since.")
 @click.option("--abort", is_flag=True, help="Remove the lift's folder; the manifest stays as it is.")
-@click.option("--decide", multiple=True, metavar="ID", help="Close questions with this id (or pattern).")
+@click.option(
+    "--decide", multiple=True, metavar="ID", help="Close questions with this id or pattern; repeatable."
+)
 @click.option("--because", metavar="WHY", help="The reason; required with --decide.")
 def command(
     origin: str | None,
@@ -78,6 +80,8 @@ def command(
     folder = folders.place(request.root, new.commit, given)
     decisions = folders.decisions(previous or folder)
     decisions |= dict.fromkeys(decide, because or "")
+    if decide:  # a comparison that is interrupted loses no answer
+        folders.write(previous or folder, {folders.DECISIONS: _stored(decisions)})
     output.stage(f"comparing {report.named(old)} with {report.named(new)}")
     result = survey(
         (old, snapshot(old)), (new, snapshot(new)), request.manifest, between(old, new),
@@ -106,8 +110,12 @@ def _files(result: Survey, decisions: Mapping[str, str]) -> dict[str, bytes]:
         folders.PATCH: folders.proposal(result.manifest, result.proposed.files) if result.proposed else b"",
     }
     if decisions:
-        files[folders.DECISIONS] = folders.as_json([{"id": i, "why": why} for i, why in decisions.items()])
+        files[folders.DECISIONS] = _stored(decisions)
     return files
+
+
+def _stored(decisions: Mapping[str, str]) -> bytes:
+    return folders.as_json([{"id": one, "why": why} for one, why in decisions.items()])
 
 
 def _folder(root: Path, given: str | None) -> Path:

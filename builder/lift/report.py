@@ -158,6 +158,10 @@ def summary(survey: Survey) -> list[str]:
         )
     questions = plural(len(survey.questions), "question")
     lines.append(f"{questions} to decide." if survey.questions else "Nothing else is to decide.")
+    if survey.proposed is not None:
+        lines.append("Next: `lift --accept` applies the proposal, and tries again.")
+    elif survey.problems:
+        lines.append("Next: edit the manifest, or `--decide ID --because WHY`; then `lift --continue`.")
     return lines
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
+from builder.analysis.distributions import modules_of
 from builder.errors import BuildError, Mark, Problem
 from builder.lift import culprit, insert, overlays, predicates, surface, versions
 from builder.lift.arrivals import Arrivals, arrivals
@@ -112,7 +113,8 @@ def survey(
         facts += predicates.choices(offered, done.cut.surfaces, manifest)
     paths, changes = arrivals(sides, markers), tuple(overlays.changed(sides))
     requirements = tuple(surface.dependencies(sides))
-    answers = [(q, _reason(q, decisions)) for q in _questions(paths, facts, requirements, changes)]
+    asked = _questions(paths, facts, requirements, changes, sides.output)
+    answers = [(question, _reason(question, decisions)) for question in asked]
     questions = [question for question, reason in answers if reason is None]
 
     open_ids = {question.id for question in questions}
@@ -165,7 +167,11 @@ def _line(problem: Problem, place: Mark, sides: Sides) -> bytes | None:
 
 
 def _questions(
-    paths: Arrivals, facts: Iterable[NewFact], requirements: Iterable[Dependency], changes: Iterable[Changed]
+    paths: Arrivals,
+    facts: Iterable[NewFact],
+    requirements: Iterable[Dependency],
+    changes: Iterable[Changed],
+    output: Snapshot,
 ) -> Iterator[Question]:
     for group in paths.groups:
         if not group.undecided:  # else R003 stops the build itself
@@ -178,7 +184,7 @@ def _questions(
             text = f"`{fact.name}` came and has {fact.used} in the output: {fact.evidence}."
             place, hint = Mark(fact.path, fact.line), _hint("state it under `facts`", fact.id)
             yield Question(fact.id, Problem("L002", text, upstream=place, hint=hint))
-    yield from _new_dependencies(requirements)
+    yield from _new_dependencies(requirements, output)
     for item in changes:
         if item.conflicts is None:
             name = f"body:{item.overlay}:{item.path}"
@@ -192,8 +198,9 @@ def _hint(remedy: str, name: str) -> str:
     return f"{remedy}, or `--decide '{name}'`"
 
 
-def _new_dependencies(requirements: Iterable[Dependency]) -> Iterator[Question]:
-    """A question for each new requirement, and one for all that an extra brings."""
+def _new_dependencies(requirements: Iterable[Dependency], output: Snapshot) -> Iterator[Question]:
+    """A question for each new requirement, and one for all that an extra brings; files of the output that
+    import one are named."""
     groups: dict[tuple[str, str], list[Dependency]] = {}
     for row in requirements:
         if row.open:
@@ -203,8 +210,18 @@ def _new_dependencies(requirements: Iterable[Dependency]) -> Iterator[Question]:
         name = f"dependency:{rows[0].name}" if single else f"dependency:extra {extra}"
         text = f"{project} asks for {', '.join(repr(row.after) for row in rows)}, which it did not before."
         hint = _hint("remove it by a TOML edit" if single else "remove them by TOML edits", name)
+        if users := [path for row in rows for path in _importers(row.name, output)]:
+            others = f" and {len(users) - 1} more files import" if len(users) > 1 else " imports"
+            hint = f"{users[0]}{others} it: `--decide '{name}'`, or remove both by edits"
         parts = tuple(f"dependency:{row.name}" for row in rows)
         yield Question(name, Problem("L003", text, upstream=Mark(project), hint=hint), parts)
+
+
+def _importers(requirement: str, output: Snapshot) -> list[str]:
+    """Return the Python files of the output in which a line imports a module of a requirement."""
+    modules = "|".join(map(re.escape, modules_of(requirement)))
+    line = re.compile(rf"^[ \t]*(?:import|from)[ \t]+(?:{modules})\b".encode(), re.MULTILINE)
+    return [path for path in sorted(output) if path.endswith(".py") and line.search(output[path])]
 
 
 def _reason(question: Question, decisions: Mapping[str, str]) -> str | None:

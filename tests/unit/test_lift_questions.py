@@ -6,6 +6,7 @@ from builder.lift.arrivals import New, _alike
 from builder.lift.surface import Dependency
 from builder.lift.survey import Question, _new_dependencies, _reason
 from builder.lift.sweep import releases_between
+from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 CONFIGS = "python/pkg/configs"
 
@@ -54,18 +55,34 @@ def dependency(name: str, extra: str = "", is_open: bool = True) -> Dependency:
     return Dependency("came", "python/pyproject.toml", name, "", f"{name}>=1", is_open, extra)
 
 
+def output(**files: str) -> Snapshot:
+    data = {f"pkg/{name}.py": text.encode() for name, text in files.items()}
+    tree = Tree({path: Entry(FILE, blob_id(text)) for path, text in data.items()})
+    return Snapshot(tree, {blob_id(text): text for text in data.values()})
+
+
+def test_files_that_import_a_new_requirement_are_named_before_it_is_proposed_to_leave() -> None:
+    kept = output(a="import yaml.nodes\n", b="def f():\n    from yaml import x\n", c="import yamlish\n")
+    (question,) = _new_dependencies([dependency("pyyaml")], kept)
+    assert question.problem.hint == (
+        "pkg/a.py and 1 more files import it: `--decide 'dependency:pyyaml'`, or remove both by edits"
+    )
+    (unused,) = _new_dependencies([dependency("attrs")], kept)
+    assert str(unused.problem.hint).startswith("remove it by a TOML edit")
+
+
 def test_the_requirements_of_one_extra_are_one_question_and_others_one_each() -> None:
     rows = [
         dependency("a"), dependency("b"), dependency("c", "test"), dependency("d", "test"),
         dependency("e", "docs"), dependency("f", "test", is_open=False),
     ]  # fmt: skip
-    found = {question.id: question.problem.message for question in _new_dependencies(rows)}
+    found = {question.id: question.problem.message for question in _new_dependencies(rows, output())}
     assert list(found) == ["dependency:a", "dependency:b", "dependency:extra test", "dependency:e"]
     assert "'c>=1', 'd>=1'" in found["dependency:extra test"]
 
 
 def test_a_question_is_closed_by_its_id_or_by_all_of_its_parts() -> None:
-    (question,) = _new_dependencies([dependency("c", "test"), dependency("d", "test")])
+    (question,) = _new_dependencies([dependency("c", "test"), dependency("d", "test")], output())
 
     def decided(*patterns: str) -> bool:
         return _reason(question, dict.fromkeys(patterns, "why")) is not None
@@ -78,7 +95,7 @@ def test_a_question_is_closed_by_its_id_or_by_all_of_its_parts() -> None:
 
 
 def test_a_question_without_parts_is_closed_by_its_id_alone() -> None:
-    question = Question("choice:x", next(iter(_new_dependencies([dependency("c")]))).problem)
+    question = Question("choice:x", next(iter(_new_dependencies([dependency("c")], output()))).problem)
     assert _reason(question, {"choice:*": "why"}) == "why"
     assert _reason(question, {"dependency:c": "why"}) is None
 

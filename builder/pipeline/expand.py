@@ -20,6 +20,7 @@ from builder.pipeline.ranges import beyond, holds, matches_nothing, mistakes
 from builder.pipeline.run import Run
 from builder.pipeline.unused_statements import (
     misplaced_names,
+    names_nowhere,
     unused_facts,
     unused_roots,
     with_models,
@@ -44,13 +45,12 @@ def expand(
     manifest, families, unused_words = expand_families(scoped.manifest, run.upstream, kept, kept_index)
     manifest, unmatched = expand_patterns(manifest, index)
     manifest = expand_configurations(manifest, run.upstream, kept)
-    unknown = unused_facts(run.upstream, manifest)
-    named = {problem.mark for problem in unknown}
-    misplaced = misplaced_names(run.upstream, manifest)
-    misplaced_only = [problem for problem in misplaced if problem.mark not in named]
+    nowhere = names_nowhere(run.upstream, manifest)
+    unknown = unused_facts(manifest, nowhere)
+    misplaced = misplaced_names(run.upstream, manifest, nowhere)
     roots = unused_roots(run.upstream, asked, pruned.removed, run.within)
     files = unused_paths(run.upstream, asked)
-    unused = [*scoped.problems, *unused_words, *unmatched, *unknown, *misplaced_only, *roots, *files]
+    unused = [*scoped.problems, *unused_words, *unmatched, *unknown, *misplaced, *roots, *files]
     selection = pruned.selection
     matched = holds(asked, scoped.manifest, unused, selection.matches())
     mistaken = with_spelling(mistakes(unused, asked), manifest, run.upstream)

@@ -24,17 +24,19 @@ from builder.tree import Snapshot
 _IDENTIFIER = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 
 
-def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
-    """Return R009 for each fact, option value, absent module and absent symbol whose name is in no Python
-    file of upstream."""
+def names_nowhere(upstream: Snapshot, manifest: Manifest) -> frozenset[str]:
+    """Return the parts of stated names that source text must hold and no Python file of upstream has."""
+    return _unused(frozenset(name for _, name, _ in _names(manifest)), upstream)
+
+
+def unused_facts(manifest: Manifest, nowhere: frozenset[str]) -> list[Problem]:
+    """Return R009 for each fact, option value, absent module and absent symbol whose name is `nowhere`."""
     # the statements that words become are about names of upstream
     expanded = {word.mark for batch in manifest.batches for word in batch.words}
-    names = list(_names(manifest))
-    unused = _unused(frozenset(name for _, name, _ in names), upstream)
     return [
         matches_nothing(f"{what} `{name}` occurs nowhere in upstream's Python.", mark)
-        for what, name, mark in names
-        if mark not in expanded and name in unused
+        for what, name, mark in _names(manifest)
+        if mark not in expanded and name in nowhere
     ]
 
 
@@ -100,14 +102,16 @@ def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
             yield f"The absent {absent.kind}", name, absent.mark
 
 
-def misplaced_names(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
+def misplaced_names(upstream: Snapshot, manifest: Manifest, nowhere: frozenset[str]) -> list[Problem]:
     """Return R009 for each fact and absent symbol whose module exists and does not hold its name.
 
-    A pattern of modules (`pkg.**.Class`) is left to its expansion.
+    A pattern of modules (`pkg.**.Class`) is left to its expansion, a name that is `nowhere` to `unused_facts`.
     """
     problems = []
     folders = folders_of(upstream)
     for what, name, one in _qualified(manifest):
+        if one.name.rpartition(":")[2].rpartition(".")[2] in nowhere:
+            continue
         if missing := _missing(name, upstream, manifest.packages, folders):
             module, first = missing
             message = f"{what} `{name}` names nothing: `{module}` has no `{first}`."

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from builder.errors import BuildError, Mark
+from builder.manifest.documents import SCOPE
+from builder.manifest.load import load_default, parse, read_schema
 from builder.manifest.model import Manifest, Pin, Project
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, Upstream
@@ -31,6 +33,20 @@ _PINS = {
 def upstream(pin: str, manifest: Manifest, offline: bool = False) -> Upstream:
     mirror = Path(MIRROR) if MIRROR else None
     return resolve(pin, Sources.of(manifest, mirror, default_cache(), offline))
+
+
+def edited(*changes: tuple[str, str]) -> Manifest:
+    """The manifest, whole, with pieces of the text of its parts replaced by others; each occurs once."""
+    as_it_is = load_default(ROOT / "manifest.yaml")
+    texts = dict(as_it_is.texts)
+    for old, new in changes:
+        (file,) = (file for file, text in texts.items() if old in text)
+        assert texts[file].count(old) == 1, old
+        texts[file] = texts[file].replace(old, new)
+    parts = {file: text.encode() for file, text in texts.items()}
+    data = parts.pop(as_it_is.file)
+    files = {**as_it_is.overlays, **parts}
+    return parse(data, as_it_is.file, files, read_schema(ROOT), scope=files.pop(SCOPE))
 
 
 def stated_sources(mirror: str | None = None, offline: bool = False) -> Sources:

@@ -6,12 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from pins import NEEDS_MIRROR, PIN_PARAMS, ROOT, upstream
+from pins import NEEDS_MIRROR, PIN_PARAMS, edited, upstream
 
 from builder.cli.cache_file import recalled
 from builder.errors import BuildError, Problem
-from builder.manifest.documents import SCOPE
-from builder.manifest.load import parse, read_overlays, read_schema
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.switches import switch_off
@@ -26,18 +24,8 @@ SCOPE_PARAMS = [pytest.param(pin, marks=NEEDS_MIRROR) for pin in ("seed", "june"
 
 
 def manifest(*changes: tuple[str, str]) -> Manifest:
-    """The manifest in the default scope, with one piece of its text replaced by another."""
-    return choose(whole(*changes), "default")
-
-
-def whole(*changes: tuple[str, str]) -> Manifest:
-    text = (ROOT / "manifest.yaml").read_text()
-    for old, new in changes:
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    overlays, others = read_overlays(ROOT)
-    scope = (ROOT / SCOPE).read_bytes()
-    return parse(text.encode(), "manifest.yaml", overlays, read_schema(ROOT), others, scope)
+    """The manifest in the default scope, with pieces of its text replaced by others."""
+    return choose(edited(*changes), "default")
 
 
 def built(pin: str, wanted: Manifest, memory: Path) -> Cut:
@@ -168,7 +156,7 @@ def scopes_and_pins() -> list[object]:
 
 @pytest.mark.parametrize(("name", "pin"), scopes_and_pins())
 def test_a_named_scope_passes_every_gate_at_its_pins(name: str, pin: str, memory: Path) -> None:
-    wanted = choose(whole(), name)
+    wanted = choose(edited(), name)
     done = built(pin, wanted, memory)
     scope = wanted.named_scope
     assert scope is not None
@@ -187,7 +175,8 @@ def test_a_named_scope_passes_every_gate_at_its_pins(name: str, pin: str, memory
 @pytest.mark.parametrize("pin", PIN_PARAMS)
 def test_cuda_can_be_folded_as_well(pin: str, memory: Path) -> None:
     predicates = ", ".join(f"sglang.srt.utils.common.{name}: truthy" for name in ("is_cuda", "is_cuda_alike"))
-    done = built(pin, manifest(("\nfacts:\n", f"\nfacts:\n  predicates: {{{predicates}}}\n")), memory)
+    readers = "  environment_readers: ["
+    done = built(pin, manifest((readers, f"  predicates: {{{predicates}}}\n{readers}")), memory)
     text = done.output["python/sglang/srt/layers/moe/topk.py"]
     assert b"_is_cuda" in done.upstream["python/sglang/srt/layers/moe/topk.py"]
     assert b"if _is_cuda" not in text
@@ -196,6 +185,6 @@ def test_cuda_can_be_folded_as_well(pin: str, memory: Path) -> None:
 
 def test_a_fact_that_upstream_never_mentions_is_an_error(memory: Path) -> None:
     with pytest.raises(BuildError) as caught:
-        built("release", manifest(("common.is_gfx95_supported:", "common.is_gfx95_never_heard_of:")), memory)
+        built("release", manifest(("utils.get_is_diffusion_model:", "utils.never_heard_of:")), memory)
     assert [p.code for p in caught.value.problems] == ["R009"]
     assert caught.value.problems[0].mark is not None

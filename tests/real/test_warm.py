@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pins
 import pytest
-from pins import NEEDS_MIRROR, ROOT
+from pins import NEEDS_MIRROR
 
 from builder.cli.cache_file import recalled
-from builder.manifest.load import parse, read_overlays, read_schema, read_scope
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.pipeline import build, outcome, request_key
@@ -17,19 +16,11 @@ from builder.pipeline.ranges import about
 from builder.upstream.model import Upstream
 
 COMMENT = ("\nname: ", "\n# a comment\nname: ")
-RULE = (" docs/platforms/,", " docs/platforms/, docs/get_started/,")
+RULE = ("[docs/platforms/,", "[docs/platforms/, docs/get_started/,")
 
 
-def edited(*edits: tuple[str, str]) -> Manifest:
-    text = (ROOT / "manifest.yaml").read_text("utf-8")
-    for old, new in edits:
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    overlays, others = read_overlays(ROOT)
-    scope = read_scope(ROOT)
-    assert isinstance(scope, bytes)
-    whole = parse(text.encode(), "manifest.yaml", overlays, read_schema(ROOT), others, scope)
-    return choose(whole, "default")
+def in_default(*edits: tuple[str, str]) -> Manifest:
+    return choose(pins.edited(*edits), "default")
 
 
 def files(manifest: Manifest, upstream: Upstream, cache: Path) -> tuple[str, dict[str, bytes]]:
@@ -45,12 +36,12 @@ def files(manifest: Manifest, upstream: Upstream, cache: Path) -> tuple[str, dic
 def test_a_warm_build_of_the_seed_gives_every_byte_of_a_cold_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    manifest = edited()
+    manifest = in_default()
     upstream = pins.upstream("seed", manifest, offline=True)
     files(manifest, upstream, tmp_path / "warm")
 
-    cold = files(edited(COMMENT, RULE), upstream, tmp_path / "cold")
-    assert files(edited(RULE), upstream, tmp_path / "warm")[0] == cold[0]
+    cold = files(in_default(COMMENT, RULE), upstream, tmp_path / "cold")
+    assert files(in_default(RULE), upstream, tmp_path / "warm")[0] == cold[0]
     with monkeypatch.context() as patched:  # the same statements with a comment
         patched.setattr(outcome, "cut", lambda *_, **__: pytest.fail("cut again"))
-        assert files(edited(COMMENT, RULE), upstream, tmp_path / "warm") == cold
+        assert files(in_default(COMMENT, RULE), upstream, tmp_path / "warm") == cold

@@ -23,7 +23,7 @@ def word_answer(context: Context, what: str) -> Answer | None:
     Parameters, attributes and locals are named only where they are still there: nothing else tells them.
     """
     wanted = words_of(what)
-    if not wanted or not what.replace("-", "_").isidentifier():
+    if not wanted or what.startswith("-") or not what.replace("-", "_").isidentifier():
         return None
     sides: dict[State, dict[str, set[str]]] = {"kept": defaultdict(set), "removed": defaultdict(set)}
     surfaces = context.cut.surfaces

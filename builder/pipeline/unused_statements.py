@@ -105,7 +105,7 @@ def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
 def misplaced_names(upstream: Snapshot, manifest: Manifest, nowhere: frozenset[str]) -> list[Problem]:
     """Return R009 for each fact and absent symbol whose module exists and does not hold its name.
 
-    A pattern of modules (`pkg.**.Class`) is left to its expansion; of what is `nowhere`, `unused_facts` speaks.
+    A pattern of modules (`pkg.**.Class`) is left to its expansion; what is `nowhere`, to `unused_facts`.
     """
     problems = []
     folders = folders_of(upstream)

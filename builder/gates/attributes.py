@@ -20,6 +20,7 @@ from builder.errors import Problem
 from builder.graph.modules import Summary
 from builder.graph.resolve import Origin
 from builder.manifest.model import Manifest
+from builder.overlay.locate import find
 from builder.source.fields import dotted_name, last_name, nodes
 from builder.source.parse import parse
 from builder.spelling import nearest
@@ -186,26 +187,16 @@ class Losses:
     def _declares(self, owner: Origin, name: str) -> bool:
         """Return whether a class annotates a name without giving it a value, and makes no field of it."""
         summary = self.after.index.modules[owner.module]
-        found: ast.AST | None = parse(self.after.snapshot[summary.path], summary.path).tree
-        for part in owner.qualname.split("."):
-            inner = (
-                (n for n in nodes(found) if isinstance(n, ast.ClassDef) and n.name == part) if found else ()
-            )
-            found = next(iter(inner), None)
-        if not isinstance(found, ast.ClassDef) or found.decorator_list or found.keywords:
-            return False
-        if name in summary.attributes.get(owner.qualname, {}) or _MAKERS & {
-            last_name(b) for b in found.bases
-        }:
-            return False
-        bare = [s.target for s in found.body if isinstance(s, ast.AnnAssign) and s.value is None]
-        return not any(
-            getattr(one, "name", None) == name
-            or (isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store))
-            for stmt in found.body
-            for one in (stmt, *ast.walk(stmt))
-            if one not in bare
+        tree, path = parse(self.after.snapshot[summary.path], summary.path).tree, owner.qualname.split(".")
+        plain = all(
+            isinstance(one.statement, ast.ClassDef)
+            and not (one.statement.decorator_list or one.statement.keywords)
+            and _MAKERS.isdisjoint(last_name(base) for base in one.statement.bases)
+            for one in find(tree, path)[0]
         )
+        values = (one.statement for one in find(tree, [*path, name])[0])
+        bare = all(isinstance(stmt, ast.AnnAssign) and stmt.value is None for stmt in values)
+        return plain and bare and name not in summary.attributes.get(owner.qualname, {})
 
 
 def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:

@@ -38,9 +38,9 @@ def _unused(project: Project, uses: Uses, was: Uses, manifest: Manifest) -> Iter
     for key, rows in by_key.items():
         whole = bool(rows[0].extra) and len(rows) == sum(row.key == key for row in project.requirements)
         for row in rows[:1] if whole else rows:
-            texts = ", ".join(repr(one.text) for one in rows) if whole else repr(row.text)
+            texts = ", ".join(repr(one.text) for one in (rows if whole else [row]))
             extra = f" (extra {row.extra})" if row.extra else ""
-            noun, verb = ("dependency", "is") if texts.count("'") == 2 else ("dependencies", "are")
+            noun, verb = ("dependencies", "are") if whole and len(rows) > 1 else ("dependency", "is")
             message = f"{project.path}: the {noun} {texts}{extra} {verb} imported nowhere"
             value = f", value: {row.name}, unused: true" if row.listed and not whole else ""
             edit = f"add `{{file: {project.path}, remove: {row.key}{value}}}` to `toml` of the batch"

@@ -13,6 +13,7 @@ from builder.graph.reach import Edge
 from builder.manifest.statements import BASE, Batch, Option, Word
 from builder.pipeline.answers.paths import named_paths
 from builder.pipeline.answers.surface import removal_of_flag
+from builder.pipeline.build import idle
 from builder.pipeline.graph_answers import needs
 
 
@@ -87,3 +88,16 @@ def test_a_flag_that_stays_says_what_would_remove_it(flag: str, said: str) -> No
     off = (batch("awq", "awq"), batch("adapters", "lora", "--old-mode"))
     manifest: Any = SimpleNamespace(words_given_back=off, off_by_default=frozenset(["adapters"]))
     assert said in removal_of_flag(manifest, flag)
+
+
+def test_a_batch_whose_words_change_nothing_is_told() -> None:
+    mark = Mark("manifest.yaml", 1)
+
+    def row(verdict: str, batch: str, *also: str) -> Any:
+        reasons = [SimpleNamespace(batch=name) for name in (batch, *also)]
+        return SimpleNamespace(verdict=verdict, reason=reasons[0], also=tuple(reasons[1:]))
+
+    figures: Any = SimpleNamespace(rows=(row("removed", "a"), row("edited", "b", "c"), row("kept", "d")))
+    worded = [Batch(name, "", words=(Word(name, mark=mark),), mark=mark) for name in "abcd"]
+    manifest: Any = SimpleNamespace(batches=(*worded, Batch("e", "", mark=mark)))
+    assert idle(figures, manifest) == ["batch d has words, and changes no file of this upstream"]

@@ -13,7 +13,8 @@ from builder.pipeline.answers.context import Context, model_of, restore_path, re
 from builder.select.families import Families
 from builder.surface.model import Item, Key, destination
 
-_KINDS: dict[str, Kind] = {
+#: What a person calls each kind of the surface.
+KINDS: dict[str, Kind] = {
     "flag": "flag",
     "route": "route",
     "environment": "variable",
@@ -28,7 +29,7 @@ def surface_answers(context: Context, what: str) -> Iterator[Answer]:
     items = {**surfaces.before, **surfaces.after}
     keys = sorted(
         (key for key, item in items.items() if _named(item, what)),
-        key=lambda key: (key not in surfaces.after, _KINDS[key.kind], len(key.group), key),
+        key=lambda key: (key not in surfaces.after, KINDS[key.kind], len(key.group), key),
     )
     for kind in dict.fromkeys(key.kind for key in keys):
         same = [key for key in keys if key.kind == kind]
@@ -39,7 +40,7 @@ def surface_answers(context: Context, what: str) -> Iterator[Answer]:
             places = f"{plural(len(rest), 'place')} more: {kept} kept, {len(rest) - kept} removed"
             groups = listed(sorted(key.group or key.name for key in rest), 5)
             headline = f"{what} is also stated in {places}"
-            yield Answer(_KINDS[kind], what, "mixed", headline, details=(groups,))
+            yield Answer(KINDS[kind], what, "mixed", headline, details=(groups,))
 
 
 def value_answer(context: Context, what: str, flag: str | None = None) -> Answer | None:
@@ -141,7 +142,7 @@ def item_answer(context: Context, key: Key, item: Item) -> Answer:
     if model and name in context.manifest.roots.models:
         keeps = Reason("root", f"roots.models keeps {name}", context.manifest.model_mark(name))
         reasons = (*reasons, keeps)
-    kind: Kind = "model" if model else _KINDS[key.kind]
+    kind: Kind = "model" if model else KINDS[key.kind]
     back = removal_of_flag(context.manifest, key.name) if kind == "flag" and state != "added" else None
     return Answer(kind, key.name, state, headline, reasons, place.path, details=tuple(details), back=back)
 
@@ -183,7 +184,7 @@ def _lost(
         back = restore_path(context, paths[0], removed[paths[0]])
     else:
         back = restore_statement(context, [reasons[0].batch] if reasons else [])
-    kind: Kind = "model" if model else _KINDS[key.kind]
+    kind: Kind = "model" if model else KINDS[key.kind]
     return Answer(
         kind, key.name, "removed", headline, reasons, item.places[0].path,
         why=context.batch_why(reasons[0].batch) if reasons else None, details=details, back=back,

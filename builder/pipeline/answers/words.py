@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from builder.analysis.indexed_tree import IndexedTree
 from builder.pipeline.answers.answer import Answer, State, listed, plural
 from builder.pipeline.answers.context import Context
+from builder.pipeline.answers.surface import KINDS
 from builder.select.families import words_of
 from builder.source.words import file_counts
 
 _LISTED = 5
-_SORTS = {
-    "flag": "flag", "route": "route", "environment": "variable", "registry": "entry", "script": "script",
-}  # fmt: skip
 
 
 def word_answer(context: Context, what: str) -> Answer | None:
@@ -29,7 +27,7 @@ def word_answer(context: Context, what: str) -> Answer | None:
     surfaces = context.cut.surfaces
     for key in {*surfaces.before, *surfaces.after}:
         if _has(key.name, wanted):
-            sides["kept" if key in surfaces.after else "removed"][_SORTS[key.kind]].add(key.name)
+            sides["kept" if key in surfaces.after else "removed"][KINDS[key.kind]].add(key.name)
     after = set(_definitions(context.after, wanted))
     sides["kept"]["definition"] |= after
     sides["removed"]["definition"] |= set(_definitions(context.cut.before, wanted)) - after

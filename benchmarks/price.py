@@ -143,9 +143,12 @@ def main() -> None:
     batches = load_default(ROOT / "manifest.yaml").batches
     words = {word.text for batch in batches for word in batch.words}
     kept = [item["path"] for item in report["arrivals"]["kept"]]
+    open_problems = [problem for problem in report["problems"] if not problem["ended"]]
     figures = {
-        "problems": len(report["problems"]),
-        "by code": dict(Counter(problem["code"] for problem in report["problems"]).most_common()),
+        "problems": len(open_problems),
+        "by code": dict(Counter(problem["code"] for problem in open_problems).most_common()),
+        "statements that the proposal ends": len(report["problems"]) - len(open_problems),
+        "problems with the proposal": len(report["left"]),
         "questions": len(report["questions"]),
         "statements that were needed": sum(taken.begun.values()),
         "of them": dict(taken.begun.most_common()),

@@ -74,7 +74,7 @@ CODES: dict[str, tuple[int, str]] = {
     "L002": (CHANGES_PENDING, "A predicate or a choice is new since the pin, and no fact states it."),
     "L003": (CHANGES_PENDING, "A dependency that is new since the pin would be in the output."),
     "L004": (CHANGES_PENDING, "Upstream has changed code since the pin that the manifest replaces."),
-    "L005": (USAGE, "There is no such lift in progress, or it belongs to another manifest."),
+    "L005": (USAGE, "There is no such lift or question in progress, or it belongs to another manifest."),
     # upstream
     "U001": (UPSTREAM_UNAVAILABLE, "The upstream commit is unavailable."),
     "U002": (USAGE, "UPSTREAM is not a commit, tag, branch, release or pin."),

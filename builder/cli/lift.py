@@ -62,6 +62,7 @@ def command(
             folders.abort(state.folder)
             output.note(f"removed {state.folder.relative_to(request.root)}")
             return
+        folders.need_questions(state, decide)
         if accept:
             for path in folders.accept(request.root, state, request.manifest):
                 output.note(f"changed {path}")

@@ -36,7 +36,7 @@ def command(words: tuple[str, ...], **shared: Any) -> None:
         context = Context(done, request.manifest)
         answers = readings.answers(context, what)
         if not answers:
-            near = readings.suggestions(context, what)
+            near = [words[0]] if readings.answers(context, words[0]) else readings.suggestions(context, what)
             message = f"'{what}' is unknown: upstream, the output and the manifest have nothing of this name."
             raise fail("C001", message, hint=f"did you mean {' or '.join(near)}?" if near else None)
     if output.settings.form == "json":

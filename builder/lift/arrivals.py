@@ -70,14 +70,16 @@ class Group:
     @property
     def rule(self) -> str:
         """The rule that would decide them, and where it would stand."""
-        where = "at the top" if self.batch == BASE else f"in batch {self.batch}"
+        top = "at the top" if self.verdict == "keep" else "in a batch"  # the top has no rule that removes
+        where = top if self.batch == BASE else f"in batch {self.batch}"
         return f"`{self.verdict}: {self.pattern}` {where}"
 
     @property
     def proposal(self) -> Proposal | None:
-        """The rule as a proposal; None if what the evidence names should go, and not the path."""
-        stays = self.verdict == "keep" and not self.undecided
-        return None if stays else Proposal("rule", self.batch, key=self.verdict, text=self.pattern)
+        """The rule as a proposal; None if what the evidence names should go and not the path, and if no batch
+        is known that would remove it."""
+        needless = not self.undecided if self.verdict == "keep" else self.batch == BASE
+        return None if needless else Proposal("rule", self.batch, key=self.verdict, text=self.pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,8 @@ def _judge(
     names, commit = sides.history.origin(path)
     source = same.get(path) if names[-1] == path else names[-1]
     rule = sides.before.removed.get(source) if source else None
+    unreached = rule is not None and rule.batch == BASE
+    rule = None if unreached else rule
     standing = importers.standing(path) if rule is None else None
     marker = markers.of(path) if source is None else None
     verdict, batch, doubt, follows = "remove", BASE, True, False
@@ -153,14 +157,15 @@ def _judge(
         evidence.append(f"its name has `{marker.word}`, as {others}{stated}")
     else:
         verdict, batch = (standing.verdict, standing.batch) if standing else ("keep", BASE)
-        evidence += [f"moved from {source}, which stays"] if source else []
+        whose = "nothing reached" if unreached else "stays"
+        evidence += [f"moved from {source}, which {whose}"] if source else []
         evidence += [standing.evidence] if standing else []
         in_text = markers.in_text(sides.output.get(path, b"")) if path.endswith(_SOURCES) else None
         if in_text is not None:
             word, count = in_text
             lines = plural(count, "line")
             evidence.append(f"`{word}` still stands on {lines} of it (batch {markers.facts[word]})")
-        doubt = in_text is not None or (standing is not None and standing.open)
+        doubt = in_text is not None or unreached or (standing is not None and standing.open)
         # a file that programs read at run time belongs to the code that names it, not to its folder
         follows = standing is None and not doubt and not path.endswith(RUNTIME_SUFFIXES)
         evidence = evidence or ["nothing speaks against it"]

@@ -6,9 +6,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from builder.errors import BuildError, Mark, Problem, fail
@@ -16,6 +17,7 @@ from builder.lift.overlays import file_diff
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Patch
 from builder.overlay import patch
+from builder.spelling import nearest
 
 FOLDER = "lift"
 #: What reading and using a file of JSON that anybody may have edited can raise.
@@ -33,6 +35,7 @@ class State:
     old: str
     new: str
     digest: str  # of the manifest and its overlays that the proposal is for
+    questions: tuple[str, ...] = ()  # the ids of those that are open, and of their parts
 
 
 def place(root: Path, commit: str | None, spec: str) -> Path:
@@ -49,7 +52,8 @@ def read(folder: Path) -> State:
     """The state of a lift. Raises BuildError L005 when the folder does not hold one."""
     try:
         data = json.loads((folder / DATA).read_bytes())
-        return State(folder, data["from"]["spec"], data["to"]["spec"], data["manifest"]["digest"])
+        open_ones = tuple(one for each in data["questions"] for one in (each["id"], *each["parts"]))
+        return State(folder, data["from"]["spec"], data["to"]["spec"], data["manifest"]["digest"], open_ones)
     except _DAMAGED:
         raise fail("L005", f"{folder.name} holds no lift.", hint="start one with `lift UPSTREAM`") from None
 
@@ -63,6 +67,21 @@ def decisions(folder: Path) -> dict[str, str]:
         return {}
     except _DAMAGED as error:
         raise fail("L005", f"{DECISIONS} cannot be read: {error}.", Mark(DECISIONS)) from None
+
+
+def need_questions(state: State, patterns: Collection[str]) -> None:
+    """Raises BuildError L005 for patterns that are the id of no open question."""
+    known = {*state.questions, *decisions(state.folder)}
+    unknown = [one for one in patterns if not any(fnmatchcase(name, one) for name in known)]
+    if unknown:
+        raise BuildError(
+            Problem(
+                "L005",
+                f"No question of this lift has the id `{one}`.",
+                hint=nearest(one, known) or f"{state.folder.name}/{REPORT} lists the questions",
+            )
+            for one in unknown
+        )
 
 
 def write(folder: Path, files: Mapping[str, bytes]) -> None:

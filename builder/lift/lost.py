@@ -10,7 +10,7 @@ from builder.graph.names import module_of
 from builder.lift import culprit
 from builder.lift.history import Commit
 from builder.lift.insert import Proposal
-from builder.lift.statements import Statement, file_of, parse_leniently, statements
+from builder.lift.statements import Statement, batch_of, file_of, parse_leniently, statements
 from builder.lift.trial import Sides
 from builder.manifest.statements import Edit, Rule
 from builder.overlay import structural
@@ -35,14 +35,19 @@ class Lost:
     proposals: tuple[Proposal, ...] = ()
 
 
-#: Problems with a single statement; the others are about the output.
+#: Problems with a single statement. Others are about the output, but for an exception that excuses nothing.
 _CODES = ("R001", "R004", "R005", "R006", "R007", "R009")
+
+
+def of_statement(problem: Problem) -> bool:
+    """Return whether a problem is that of the statement at its mark, and not one of the output."""
+    return problem.nothing or problem.code in _CODES
 
 
 def lost(sides: Sides) -> tuple[Lost, ...]:
     """Every statement that no longer matches, with its problem if any, in the manifest's order."""
     manifest, done = sides.manifest, sides.done
-    by_mark = {p.mark: p for p in done.problems if p.mark is not None and p.code in _CODES}
+    by_mark = {p.mark: p for p in done.problems if p.mark is not None and of_statement(p)}
     within = partial_paths(sides.new, manifest.upstream.project.folder, sides.about_new.kind)
     # what matches the new upstream, or is about a place that it, a part of the repository, does not hold
     fine = {rule.mark for rule, count in done.selection.matches().items() if count}
@@ -94,12 +99,13 @@ def _lost(one: Statement, problem: Problem | None, paths: Sequence[str], sides: 
             commit, left = culprit.lost(path, matches, history)
             moved = tuple(_elsewhere(one, path, left, commit, sides)) if isinstance(one, Edit) else ()
     proposals: list[Proposal] = []
-    # without a history, that the newer upstream lacks what it names is enough
-    if problem is not None and not one.optional and (commit is not None or not history.known):
+    # what it names may be elsewhere; that it is nowhere, or unknown for want of a history, is enough
+    certain = problem is not None and (problem.nothing or commit is not None or not history.known)
+    if problem is not None and certain and not one.optional:
         # it matches in fewer places than it states; `overlays` proposes what to do with a file that is there
         holds = {"R004": not problem.nothing, "R006": problem.upstream is not None}
         if not holds.get(problem.code):
-            proposals.append(Proposal("until", one.batch, one.mark))
+            proposals.append(Proposal("until", batch_of(one), one.mark))
     if isinstance(one, Edit) and len(moved) == 1:
         proposals.append(Proposal("moved", one.batch, one.mark, text=moved[0]))
     return Lost(one, problem, commit, moved, tuple(proposals))

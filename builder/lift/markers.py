@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from builder.lift.importers import is_test
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Batch, Rule
+from builder.manifest.statements import BASE, Batch, Rule
 
 _WORD = re.compile(r"[a-z0-9]+")
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
@@ -62,7 +62,8 @@ def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) 
     ordinary = {word for path in kept for word in words(path)}
     counts: dict[str, Counter[Rule]] = {}
     for path, rule in removed.items():
-        for word in () if is_test(path) else words(path):
+        # what nothing reaches is about no subject
+        for word in () if is_test(path) or rule.batch == BASE else words(path):
             if word not in ordinary:
                 counts.setdefault(word, Counter())[rule] += 1
     facts: dict[str, str] = {}

@@ -10,7 +10,7 @@ from builder.errors import CODES, GATE_FAILED, RULE_BROKEN, Mark, Problem
 from builder.lift.history import SHORT, Commit
 from builder.lift.lost import Lost
 from builder.lift.overlays import Changed
-from builder.lift.statements import words
+from builder.lift.statements import batch_of, words
 from builder.lift.surface import Dependency
 from builder.lift.survey import Survey
 from builder.pipeline.answers.answer import plural
@@ -31,7 +31,7 @@ _MAX_PROBLEMS, _MAX_WIDTH = 3, 150
 def markdown(survey: Survey) -> str:
     """The report: everything, but of long lists only the first rows."""
     lost, arrivals = survey.lost, survey.arrivals
-    of_statements = {item.problem for item in lost}
+    of_statements = {item.problem for item in lost} | survey.ended
     rest = [p for p in survey.build_problems if p.code != "R003" and p not in of_statements]
     left = survey.proposed.problems if survey.proposed else ()
     sections: dict[str, list[str]] = {
@@ -141,9 +141,12 @@ def summary(survey: Survey) -> list[str]:
     )
     if came.covered:
         lines.append(f"Taken: {', '.join(f'{batch} {count:,}' for batch, count in came.covered.items())}.")
-    if survey.build_problems:
-        codes = ", ".join(sorted({p.code for p in survey.build_problems}))
-        lines.append(f"The build has {plural(len(survey.build_problems), 'problem')} ({codes}).")
+    if others := [p for p in survey.build_problems if p not in survey.ended]:
+        codes = ", ".join(sorted({p.code for p in others}))
+        besides = " besides" if survey.ended else ""
+        lines.append(f"The build has {plural(len(others), 'problem')}{besides} ({codes}).")
+    elif survey.ended:
+        lines.append("The build has no other problem.")
     else:
         lines.append("The build passes every gate.")
     if survey.returned is None:
@@ -185,12 +188,13 @@ def record(survey: Survey) -> dict[str, Any]:
         "commits": len(survey.history.commits),
         "exit_status": exit_status(survey),
         "summary": summary(survey),
-        "questions": [{"id": q.id, **as_dict(q.problem)} for q in survey.questions],
+        "questions": [{"id": q.id, "parts": list(q.parts), **as_dict(q.problem)} for q in survey.questions],
         "decided": [{"id": q.id, "why": why} for q, why in survey.decided],
         "lost": [
             {
                 "statement": words(item.statement),
-                **_data(item.statement, "batch mark optional"),
+                "batch": batch_of(item.statement),
+                **_data(item.statement, "mark optional"),
                 **_data(item, "problem commit moved"),
             }
             for item in survey.lost
@@ -216,7 +220,8 @@ def record(survey: Survey) -> dict[str, Any]:
         "returned": survey.returned and dict(survey.returned),
         "dependencies": [_data(row, dependencies) for row in survey.dependencies],
         "problems": [
-            {**as_dict(p), "commit": _json(survey.causes.get(p))} for p in ordered(survey.build_problems)
+            {**as_dict(p), "commit": _json(survey.causes.get(p)), "ended": p in survey.ended}
+            for p in ordered(survey.build_problems)
         ],
         "left": survey.proposed and [as_dict(p) for p in ordered(survey.proposed.problems)],
     }
@@ -269,7 +274,7 @@ def _question(problem: Problem) -> str:
 
 def _lost(item: Lost) -> str:
     statement, problem = item.statement, item.problem
-    text = f"`{words(statement)}` (batch {statement.batch}, {statement.mark})"
+    text = f"`{words(statement)}` (batch {batch_of(statement)}, {statement.mark})"
     if problem is None:
         text += " matched and does not any more"
     elif problem.code in ("R001", "R009"):
@@ -345,7 +350,7 @@ def _numbers(survey: Survey) -> Iterator[str]:
 
 def _cells(item: Lost) -> str:
     commit = _cell(cited(item.commit)) if item.commit else ""
-    return f"| `{_cell(words(item.statement))}` | {item.statement.batch} | {commit} |"
+    return f"| `{_cell(words(item.statement))}` | {batch_of(item.statement)} | {commit} |"
 
 
 def _cell(text: str) -> str:

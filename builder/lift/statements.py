@@ -9,8 +9,10 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from builder.manifest.model import Manifest
+from builder.manifest.documents import is_part
+from builder.manifest.model import Manifest, Root
 from builder.manifest.statements import (
+    BASE,
     Absent,
     AnchoredEdit,
     Edit,
@@ -20,17 +22,27 @@ from builder.manifest.statements import (
     Rule,
     TomlEdit,
     WholeFile,
+    WordException,
     stated,
 )
 from builder.overlay.locate import resolve
 from builder.source.parse import Module, parse
 
-Statement = Rule | Edit | WholeFile | Patch | TomlEdit | AnchoredEdit | Fact | Option | Absent
+Statement = (
+    Rule | Edit | WholeFile | Patch | TomlEdit | AnchoredEdit | Fact | Option | Absent | Root | WordException
+)
 
 
 def statements(manifest: Manifest) -> Iterator[Statement]:
-    """All rules, edits, overlays, facts and absent names, in the order of the manifest's parts."""
-    return (one for batch in manifest.batches for one in stated(batch) if isinstance(one, Statement))
+    """All rules, edits, overlays, facts, absent names, roots and exceptions to words."""
+    return (one for one in stated(manifest) if isinstance(one, Statement))
+
+
+def batch_of(one: Statement) -> str:
+    """The batch of a statement, that of its part where it holds none itself."""
+    if isinstance(one, (Root, WordException)):
+        return one.mark.file.split("/")[1] if is_part(one.mark.file) else BASE
+    return one.batch
 
 
 def words(one: Statement) -> str:
@@ -55,6 +67,10 @@ def words(one: Statement) -> str:
             return f"absent values of {', '.join(one.names)}"
         case Absent():
             return f"absent {one.kind} {name}"
+        case Root():
+            return f"root {name}"
+        case WordException():
+            return f"exception {name}{f' with `{shorten(one.text)}`' if one.text else ''}"
 
 
 def file_of(one: Statement, packages: Mapping[str, str], files: Mapping[str, object]) -> str | None:

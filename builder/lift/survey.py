@@ -14,7 +14,7 @@ from builder.lift import culprit, insert, overlays, predicates, surface, version
 from builder.lift.arrivals import Arrivals, arrivals
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
-from builder.lift.lost import Lost, lost
+from builder.lift.lost import Lost, lost, of_statement
 from builder.lift.markers import learn
 from builder.lift.overlays import Changed
 from builder.lift.predicates import NewFact
@@ -78,6 +78,13 @@ class Survey:
     questions: tuple[Question, ...]
     decided: tuple[tuple[Question, str], ...]  # each with the reason to leave things as they are
     proposed: Proposed | None
+
+    @property
+    def ended(self) -> frozenset[Problem]:
+        """The problems of the build that only say of a statement that it matches no longer; the proposal ends
+        these."""
+        marks = {item.statement.mark for item in self.lost if any(p.kind == "until" for p in item.proposals)}
+        return frozenset(p for p in self.build_problems if p.mark in marks and of_statement(p))
 
     @property
     def problems(self) -> tuple[Problem, ...]:

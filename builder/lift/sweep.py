@@ -16,7 +16,7 @@ from typing import Any
 from builder import __version__
 from builder.errors import Mark, Problem, fail
 from builder.lift.history import Commit
-from builder.lift.statements import statements, words
+from builder.lift.statements import batch_of, statements, words
 from builder.lift.trial import trial
 from builder.manifest.model import Manifest
 from builder.parallel import Future
@@ -165,7 +165,7 @@ def _wrong(problems: Iterable[Problem], manifest: Manifest) -> tuple[Wrong, ...]
     """The problems, each with the statement that it is about, or else its file or the start of its text."""
     texts = manifest.guarantees.absent_text
     rules: dict[Mark | None, str] = {text.mark: f"guarantee {text.pattern}" for text in texts}
-    rules |= {one.mark: f"{one.batch}: {words(one)}" for one in statements(manifest)}
+    rules |= {one.mark: f"{batch_of(one)}: {words(one)}" for one in statements(manifest)}
     wrong = []
     for p in problems:
         place = p.upstream.file if p.upstream else p.message.partition(":")[0]

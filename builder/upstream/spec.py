@@ -82,6 +82,7 @@ def _release(spec: str, text: str, pins: Mapping[str, Pin]) -> Wanted:
     version = _version(text)
     if version is None:
         raise unknown(spec, "does not name a release: what follows pypi: is not a version", near=pins)
+    spec = f"pypi:{version}"  # however the version was written
     for pin in pins.values():
         if pin.release is not None and _version(pin.release) == version:
             return _pinned_release(spec, version, pin)

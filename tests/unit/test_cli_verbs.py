@@ -284,6 +284,8 @@ def test_why_gives_every_reading_of_a_word_and_how_to_change_each(shared: World)
     assert "to switch it off: `dist --without grpc`" in said[0]
     assert "to switch it off: `dist --without spare --with-needs`" in shared.good("why", "spare").stdout
     assert "to bring it back: `dist --without grpc`" in said[1]
+    # an option of another verb is no part of a name
+    assert "did you mean grpc?" in shared.run("why", "grpc", "--out", "folder").stderr
 
 
 # -- rules, schema, explain, doctor

@@ -216,6 +216,33 @@ def test_a_module_that_no_root_reaches_leaves_unasked(later: Later) -> None:
     assert found["arrivals"]["covered"] == {"base": 1}
 
 
+def test_a_file_that_nothing_reached_is_asked_about_where_a_root_reaches_it(later: Later) -> None:
+    """No rule at the top removes anything, so that none is proposed there."""
+    alone = {**later.files, "python/acme/alone.py": b"ALONE = 1\n"}
+    later.then("Alone (#3)", alone)
+    later.world.change(f'"{later.world.commit}"', later.tip)
+    files = edited(alone, "python/acme/launch.py", ("import sys\n", "import sys\n\nimport acme.used\n"))
+    later.then("Used (#4)", renamed(files, "python/acme/alone.py", "python/acme/used.py"))
+    status, found = later.lift()
+    assert (status, ids(found)) == (3, ["path:python/acme/used.py"])
+    assert "moved from python/acme/alone.py, which nothing reached" in found["questions"][0]["message"]
+    assert (later.folder / "proposal.patch").read_bytes() == b""
+
+
+def test_a_root_that_left_is_no_problem_of_the_build_and_the_proposal_ends_it(later: Later) -> None:
+    without = later.files
+    later.then("Alone (#3)", {**later.files, "python/acme/old/alone.py": b"ALONE = 1\n"})
+    later.world.change(f'"{later.world.commit}"', later.tip)
+    later.world.change("modules: [acme.launch", "modules: [acme.old.*, acme.launch")
+    later.then("No longer alone (#5)", without)
+    _, found = later.lift()
+    (root,) = [item for item in found["lost"] if item["statement"] == "root acme.old.*"]
+    assert root["batch"] == "base"
+    assert [(p["code"], p["ended"]) for p in found["problems"]] == [("R009", True)]
+    later.lift("--accept")
+    assert f"{{name: acme.old.*, until: {later.versions[0]}}}" in later.manifest
+
+
 def test_a_module_that_a_root_reaches_stays_unasked_in_whatever_new_folder(later: Later) -> None:
     files = edited(
         later.files, "python/acme/launch.py", ("import sys\n", "import sys\n\nimport acme.new.deep\n")
@@ -348,6 +375,17 @@ def test_the_manifest_is_never_changed_but_by_accept_and_not_when_it_was_edited_
     assert later.lift("--continue")[0] == 5
     assert later.lift("--accept")[0] == 0
     assert later.manifest.endswith("# mine\n")
+
+
+def test_a_decision_on_no_question_is_refused_before_anything_is_compared(later: Later) -> None:
+    later.then("Slower (#3)", edited(later.files, SERVER, ("range(3)", "range(4)")))
+    _, found = later.lift()
+    (known,) = ids(found)
+    done = later.world.run("lift", "--decide", known[:-4], "--because", "ours needs no change")
+    assert done.returncode == 2
+    assert "No question of this lift has the id" in done.stderr and f"did you mean `{known}`?" in done.stderr
+    assert not (later.folder / "decisions.json").exists()
+    assert later.lift("--decide", known, "--because", "ours needs no change")[0] == 0
 
 
 def test_abort_leaves_nothing_and_no_lift_can_go_on_then(later: Later) -> None:

@@ -7,7 +7,7 @@ from manifest_text import manifest
 
 from builder.errors import Mark
 from builder.lift.markers import learn, words
-from builder.manifest.statements import Rule
+from builder.manifest.statements import BASE, Rule
 
 FACTS = """\
 keep: [python/, csrc/]
@@ -63,6 +63,11 @@ def test_several_rules_of_one_batch_make_a_word_telling() -> None:
     assert (found.word, found.batch, found.paths, found.stated) == ("warp", "alien", 2, False)
     mixed = {**two, "docs/warp.md": OTHER}
     assert learn(manifest(FACTS), mixed, []).of("python/warp.py") is None  # it left for two reasons
+
+
+def test_what_nothing_reaches_teaches_nothing() -> None:
+    alone = {"csrc/a/row.cu": rule("no root reaches it", BASE), "b/row.h": rule("it follows", BASE)}
+    assert learn(manifest(FACTS), alone, []).of("csrc/page_row.cuh") is None
 
 
 def test_tests_teach_nothing() -> None:

@@ -67,6 +67,11 @@ def test_a_name_that_git_or_pip_could_misread_is_refused_before_either_runs(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("written", ["pypi:0.5.8", "pypi: 0.5.8", "pypi:v0.5.8"])
+def test_a_release_has_one_name_however_its_version_is_written(written: str) -> None:
+    assert spec.parse(written, {}).spec == "pypi:0.5.8"
+
+
 @given(st.text(max_size=30))
 def test_any_text_is_understood_or_refused(text: str) -> None:
     try:

@@ -42,7 +42,7 @@ def _unused(project: Project, uses: Uses, was: Uses, manifest: Manifest) -> Iter
             extra = f" (extra {row.extra})" if row.extra else ""
             noun, verb = ("dependencies", "are") if whole and len(rows) > 1 else ("dependency", "is")
             message = f"{project.path}: the {noun} {texts}{extra} {verb} imported nowhere"
-            value = f", value: {row.name}, unused: true" if row.listed and not whole else ""
+            value = f", value: {row.name}" if row.listed and not whole else ""
             edit = f"add `{{file: {project.path}, remove: {row.key}{value}}}` to `toml` of the batch"
             stays = "say under guarantees.dependencies why it stays"
             hint = f"{edit} that took the imports, or {stays}"

@@ -338,8 +338,7 @@ class Patch(Statement):
 @dataclass(frozen=True, slots=True)
 class TomlEdit(Statement):
     """remove: a key, or the array items equal to or (requirements) named `value`, with the text `by` in
-    their place; `unused`: only where nothing of the output needs what the requirement provides.
-    set: a key; add: an array item."""
+    their place. set: a key; add: an array item."""
 
     about = "file"
 
@@ -350,7 +349,6 @@ class TomlEdit(Statement):
     batch: str
     why: str
     by: str | None = None
-    unused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""Applies everything that the manifest adds or edits by hand to the kept files, and keeps the evidence.
-
-Requirements that are removed only if nothing needs them wait until the output is known.
-"""
+"""Applies everything that the manifest adds or edits by hand to the kept files, and keeps the evidence."""
 
 from __future__ import annotations
 
@@ -10,11 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
-from builder.analysis.distributions import modules_of, provided_by, requirement_name
-from builder.analysis.indexed_tree import world
-from builder.analysis.projects import Project, externals, projects
-from builder.errors import Mark, Problem
-from builder.graph.modules import SummaryCache
+from builder.errors import Problem
 from builder.manifest.model import Manifest
 from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
 from builder.overlay import anchored, files, patch, structural, toml
@@ -35,7 +28,6 @@ class Overlaid:
     modes: dict[str, str] = field(default_factory=dict)
     ours: set[str] = field(default_factory=set)  # whole files of ours
     records: list[Record] = field(default_factory=list)
-    waiting: list[TomlEdit] = field(default_factory=list)  # for the output, to know what it uses
     problems: list[Problem] = field(default_factory=list)
 
     def put(self, path: str, data: bytes | None) -> None:
@@ -96,9 +88,8 @@ def overlay(
     ]
     _structural(edits, manifest, removed, done)
     tables = [t for b in manifest.batches for t in b.toml if holds(t.file)]
-    done.waiting = [t for t in tables if t.unused]
     native = [a for b in manifest.batches for a in b.anchored if holds(a.file)]
-    _texts([t for t in tables if not t.unused], toml.edit, removed, done, manifest)
+    _texts(tables, toml.edit, removed, done, manifest)
     _texts(native, anchored.edit, removed, done, manifest)
     return done
 
@@ -141,43 +132,3 @@ def _texts(
             for e in wanted
             if not e.optional
         ]
-
-
-def decide_requirements(
-    output: Snapshot, edits: Iterable[TomlEdit], manifest: Manifest, known: SummaryCache
-) -> Overlaid:
-    """Carry out the removals (`edits`, all `unused`) of the requirements that the output does not use.
-
-    Code that specialization removed needs nothing. An import whose failure is caught needs no requirement.
-    `known`: summaries of files of the output.
-    """
-    by_file: dict[str, list[TomlEdit]] = {}
-    for edit in edits:
-        by_file.setdefault(edit.file, []).append(edit)
-    there = {project.path: project for project in projects(output, manifest.packages)} if by_file else {}
-    done = Overlaid({path: output[path] for path in there})
-    for path, wanted in sorted(by_file.items()):
-        if path not in there:
-            message = f"`{path}` is edited, and it is no pyproject.toml of a package in the output."
-            done.problems += [Problem("R005", message, e.mark, Mark(path)) for e in wanted if not e.optional]
-            continue
-        needed = _needed(there[path], output, map(_requirement, wanted), manifest, known)
-        unused = [edit for edit in wanted if _requirement(edit) not in needed]
-        done.edited(path, toml.edit(path, output[path], unused))
-    return done
-
-
-def _requirement(edit: TomlEdit) -> str:
-    return requirement_name(str(edit.value))
-
-
-def _needed(
-    project: Project, output: Snapshot, names: Iterable[str], manifest: Manifest, known: SummaryCache
-) -> set[str]:
-    """Return the requirements that provide what a file imports and must have."""
-    words = [word.encode() for name in names for word in modules_of(name)]
-    inside = [path for path in output if path.startswith(project.folder) and path.endswith(".py")]
-    naming = output.restrict(path for path in inside if any(word in output[path] for word in words))
-    uses = externals(world(naming, manifest.packages, known), project, manifest)
-    must = (module for module, places in uses.items() if any(not tried for _, _, tried in places))
-    return {name for module in must for name in provided_by(module)}

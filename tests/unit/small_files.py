@@ -371,7 +371,7 @@ batches:
       options:
         - {names: [mode], absent: [grpc], optional: an example}
     toml:
-      - {file: python/pyproject.toml, remove: project.dependencies, value: grpcio, unused: true}
+      - {file: python/pyproject.toml, remove: project.dependencies, value: grpcio}
       - {file: python/pyproject.toml, set: tool.acme.mode, value: small}
       - {file: python/pyproject.toml, add: project.dependencies, value: "numpy>=1"}
 

@@ -211,8 +211,10 @@ def test_a_cut_reads_nothing_but_its_arguments(world: World, monkeypatch: pytest
 
 
 def with_import(world: World, path: str, text: bytes) -> None:
-    """Another commit of upstream, whose file begins with a text."""
+    """Another commit of upstream, which requires orjson, and whose file begins with a text."""
+    project = "python/pyproject.toml"
     files = {**FILES, path: text + bytes(FILES[path])}
+    files[project] = bytes(files[project]).replace(b'  "grpcio",', b'  "orjson",\n  "grpcio",')
     commit_files(world.repository, files, "refs/heads/importing")
 
 
@@ -225,36 +227,32 @@ class TestRequirements:
     """What a build asks for is what its files import; its gate sees upstream's pyproject.toml too."""
 
     def test_a_removed_requirement_that_a_kept_file_imports_fails(self, world: World) -> None:
-        world.change("value: grpcio, unused: true}", "value: grpcio}")
-        with_import(world, "python/acme/launch.py", b"import grpc\n")
+        with_import(world, "python/acme/launch.py", b"import grpc, orjson\n")
         done, manifest = cut_of(world, spec="importing")
-        assert requirements(done) == ["packaging", "numpy"]
+        assert requirements(done) == ["orjson", "packaging", "numpy"]
         with pytest.raises(BuildError, match=r"grpc is imported, and .* no longer depends on 'grpcio'"):
             verify(done, manifest)
 
     @pytest.mark.parametrize(
         ("path", "text", "stays"),
         [
-            ("python/acme/launch.py", b"import grpc\n", True),
-            ("python/acme/launch.py", b"def late():\n    from grpc import aio\n    return aio\n\n\n", True),
-            (
-                "python/acme/launch.py",
-                b"try:\n    import grpc\nexcept ImportError:\n    grpc = None\n",
-                False,
-            ),
-            ("python/acme/grpc/service.py", b"import grpc\n", False),  # a file that leaves
+            ("python/acme/launch.py", b"import orjson\n", True),
+            ("python/acme/launch.py", b"try:\n    import orjson\nexcept ImportError:\n    pass\n", True),
+            ("python/acme/grpc/service.py", b"import orjson\n", False),  # a file that leaves
         ],
     )
-    def test_one_that_leaves_where_unused_stays_where_a_kept_file_needs_it(
+    def test_one_leaves_with_the_last_import_of_it(
         self, world: World, path: str, text: bytes, stays: bool
     ) -> None:
         with_import(world, path, text)
         done, manifest = cut_of(world, spec="importing")
-        assert ("grpcio" in requirements(done)) is stays
+        assert ("orjson" in requirements(done)) is stays
+        why = "Nothing imports it any more."
+        assert [record.batch for record in done.records if record.why == why] == ([] if stays else ["grpc"])
         verify(done, manifest)
 
-    def test_unused_is_said_of_an_item_that_leaves(self, world: World) -> None:
-        world.change("set: tool.acme.mode, value: small}", "set: tool.acme.mode, value: small, unused: true}")
-        with pytest.raises(BuildError) as caught:
-            load(world.manifest)
-        assert caught.value.problems[0].code == "M005"
+    def test_one_that_upstream_does_not_import_is_for_a_person_to_judge(self, world: World) -> None:
+        with_import(world, "python/acme/launch.py", b"")
+        done, manifest = cut_of(world, spec="importing")
+        with pytest.raises(BuildError, match=r"the dependency 'orjson' is imported nowhere"):
+            verify(done, manifest)

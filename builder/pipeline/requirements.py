@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from builder.analysis.distributions import modules_of, provided_by
 from builder.analysis.indexed_tree import IndexedTree, world
-from builder.analysis.projects import Project, Requirement, Uses, externals, projects
+from builder.analysis.projects import Project, Uses, externals, projects
 from builder.gates.dependencies import unused
 from builder.graph.modules import SummaryCache
 from builder.manifest.model import Manifest
@@ -27,8 +26,9 @@ def drop_requirements(
 ) -> Overlaid:
     """Remove the requirements that the packages of upstream import and those of the output do not.
 
-    One that upstream does not import either is for a person to judge, and so is an extra of which nothing
-    would be left (G008). `removed`: the rule of each removed path; `known`: summaries of files of the output.
+    One that upstream does not import either is for a person to judge (G008). An extra of which nothing is left
+    stays, so that it may be asked for. `removed`: the rule of each removed path; `known`: summaries of files
+    of the output.
     """
     old = {project.path: project for project in projects(before.snapshot, manifest.packages)}
     otherwise = Rule("", "remove", BASE, mark=manifest.mark("roots"))
@@ -37,8 +37,10 @@ def drop_requirements(
         if project.path not in old:
             continue
         importers = _importers(old[project.path], before, manifest)
+        imported = tuple(row for row in project.requirements if row.listed and row.name in importers)
+        uses = _uses(project, output, (row.name for row in imported), manifest, known)
         edits = []
-        for row in _needless(project, importers, output, manifest, known):
+        for row in unused(replace(project, requirements=imported), uses, manifest):
             rule = next((removed[path] for path in importers[row.name] if path in removed), otherwise)
             why = "Nothing imports it any more."
             item = TomlEdit(project.path, "remove", row.key, row.text, rule.batch, why, mark=rule.mark)
@@ -46,21 +48,6 @@ def drop_requirements(
         done.current[project.path] = output[project.path]
         done.edited(project.path, toml.edit(project.path, output[project.path], edits))
     return done
-
-
-def _needless(
-    project: Project,
-    importers: Mapping[str, object],
-    output: Snapshot,
-    manifest: Manifest,
-    known: SummaryCache,
-) -> Iterator[Requirement]:
-    """Yield the requirements that have importers in upstream and none in the output, but for whole extras."""
-    imported = tuple(row for row in project.requirements if row.listed and row.name in importers)
-    uses = _uses(project, output, (row.name for row in imported), manifest, known)
-    needless = list(unused(replace(project, requirements=imported), uses, manifest))
-    sizes, going = (Counter(row.key for row in rows) for rows in (project.requirements, needless))
-    yield from (row for row in needless if not row.extra or going[row.key] < sizes[row.key])
 
 
 def _importers(project: Project, tree: IndexedTree, manifest: Manifest) -> dict[str, list[str]]:

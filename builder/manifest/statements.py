@@ -335,10 +335,15 @@ class Patch(Statement):
     batch: str
 
 
+#: Where pyproject.toml lists requirements.
+_REQUIREMENTS = ("project.dependencies", "project.optional-dependencies.", "tool.poetry.extras.")
+
+
 @dataclass(frozen=True, slots=True)
 class TomlEdit(Statement):
     """remove: a key, or the array items equal to or (requirements) named `value`, with the text `by` in
-    their place. set: a key; add: an array item."""
+    their place; a requirement stays where a file of the output imports what it provides and would fail
+    without it. set: a key; add: an array item."""
 
     about = "file"
 
@@ -349,6 +354,13 @@ class TomlEdit(Statement):
     batch: str
     why: str
     by: str | None = None
+
+    @property
+    def requirement(self) -> str | None:
+        """The requirement that it removes from a list of such, as it is written; None for any other edit."""
+        if self.op != "remove" or self.by is not None or not self.key.startswith(_REQUIREMENTS):
+            return None
+        return self.value if isinstance(self.value, str) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import partial_paths, prune, require_project
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes, unmatched
 from builder.pipeline.reduce import Setting, blamed, reduce
-from builder.pipeline.requirements import drop_requirements
+from builder.pipeline.requirements import decide_requirements, drop_requirements
 from builder.pipeline.run import Recalled, Run, Stop, raise_problems
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
@@ -107,6 +107,11 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     reduced = reduce(run, files, pruned, setting, staying)
     files = files.restrict([path for path in files if path not in reduced.pruned.removed])
 
+    required = decide_requirements(reduced.output, overlaid.waiting, expanded, reduced.summaries)
+    declared = frozenset(record.mark for record in required.records)
+    run.stop([*required.problems, *beyond(asked, declared)])
+    output = reduced.output.replace(required.contents)
+
     progress.step("comparing with upstream")
     compared = pending.result()
     run.remember(upstream, {**staying, **compared.removed})
@@ -114,9 +119,9 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     leaving_summaries = summaries(leaving_python, asked.packages, run.summaries)
     known = {**staying, **compared.removed, **leaving_summaries}
     before = IndexedTree(upstream, asked.packages, partial(dict, known))
-    dropped = drop_requirements(reduced.output, before, reduced.pruned.removed, expanded, reduced.summaries)
+    dropped = drop_requirements(output, before, reduced.pruned.removed, expanded, reduced.summaries)
     run.stop(dropped.problems)
-    output = reduced.output.replace(dropped.contents)
+    output = output.replace(dropped.contents)
     # the problems left in the selection are excused, and they quote lines of the manifest
     selection = replace(reduced.pruned.selection, problems=())
     decided = blamed(replace(reduced.pruned, selection=selection), before.index, expanded)
@@ -127,7 +132,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
         decided=decided,
         output=output,
         specialized=reduced.specialized,
-        records=(*overlaid.records, *dropped.records),
+        records=(*overlaid.records, *required.records, *dropped.records),
         consequences=reduced.consequences,
         ours=setting.ours,
         opaque=setting.opaque,
@@ -136,9 +141,9 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
         findings=compared.findings,
         manifest=expanded,
         facts=facts,
-        laid=files.replace(dropped.contents),
+        laid=files.replace(required.contents | dropped.contents),
         withdrawn=withdrawn,
-        unmatched=unmatched(asked, matched | edited),
+        unmatched=unmatched(asked, matched | edited | declared),
         families=families,
         summaries=reduced.summaries,
     )

@@ -1,4 +1,7 @@
-"""Applies everything that the manifest adds or edits by hand to the kept files, and keeps the evidence."""
+"""Applies everything that the manifest adds or edits by hand to the kept files, and keeps the evidence.
+
+Requirements that are removed wait until it is known what the output imports (`pipeline.requirements`).
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,7 @@ class Overlaid:
     modes: dict[str, str] = field(default_factory=dict)
     ours: set[str] = field(default_factory=set)  # whole files of ours
     records: list[Record] = field(default_factory=list)
+    waiting: list[TomlEdit] = field(default_factory=list)  # for the output, to know what it uses
     problems: list[Problem] = field(default_factory=list)
 
     def put(self, path: str, data: bytes | None) -> None:
@@ -88,8 +92,9 @@ def overlay(
     ]
     _structural(edits, manifest, removed, done)
     tables = [t for b in manifest.batches for t in b.toml if holds(t.file)]
+    done.waiting = [t for t in tables if t.requirement is not None]
     native = [a for b in manifest.batches for a in b.anchored if holds(a.file)]
-    _texts(tables, toml.edit, removed, done, manifest)
+    _texts([t for t in tables if t.requirement is None], toml.edit, removed, done, manifest)
     _texts(native, anchored.edit, removed, done, manifest)
     return done
 

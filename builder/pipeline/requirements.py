@@ -1,13 +1,14 @@
-"""Removes the requirements that only removed code imports."""
+"""Removes requirements: those that a statement names, and those that only removed code imports."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from builder.analysis.distributions import modules_of, provided_by
+from builder.analysis.distributions import modules_of, provided_by, requirement_name
 from builder.analysis.indexed_tree import IndexedTree, world
 from builder.analysis.projects import Project, Uses, externals, projects
+from builder.errors import Mark, Problem
 from builder.gates.dependencies import unused
 from builder.graph.modules import SummaryCache
 from builder.manifest.model import Manifest
@@ -15,6 +16,33 @@ from builder.manifest.statements import BASE, Rule, TomlEdit
 from builder.overlay import toml
 from builder.pipeline.overlay import Overlaid
 from builder.tree import Snapshot
+
+
+def decide_requirements(
+    output: Snapshot, edits: Iterable[TomlEdit], manifest: Manifest, known: SummaryCache
+) -> Overlaid:
+    """Carry out the stated removals of the requirements that the output does not need.
+
+    Code that specialization removed needs nothing. An import whose failure is caught needs no requirement.
+    `known`: summaries of files of the output.
+    """
+    by_file: dict[str, list[TomlEdit]] = {}
+    for edit in edits:
+        by_file.setdefault(edit.file, []).append(edit)
+    there = {project.path: project for project in projects(output, manifest.packages)} if by_file else {}
+    done = Overlaid({path: output[path] for path in there})
+    for path, wanted in sorted(by_file.items()):
+        if path not in there:
+            message = f"`{path}` is edited, and it is no pyproject.toml of a package in the output."
+            done.problems += [Problem("R005", message, e.mark, Mark(path)) for e in wanted if not e.optional]
+            continue
+        names = {requirement_name(edit.requirement or "") for edit in wanted}
+        uses = _uses(there[path], output, names, manifest, known)
+        must = (module for module, places in uses.items() if any(not tried for _, _, tried in places))
+        needed = {name for module in must for name in provided_by(module)}
+        needless = [edit for edit in wanted if requirement_name(edit.requirement or "") not in needed]
+        done.edited(path, toml.edit(path, output[path], needless))
+    return done
 
 
 def drop_requirements(
@@ -26,9 +54,8 @@ def drop_requirements(
 ) -> Overlaid:
     """Remove the requirements that the packages of upstream import and those of the output do not.
 
-    One that upstream does not import either is for a person to judge (G008). An extra of which nothing is left
-    stays, so that it may be asked for. `removed`: the rule of each removed path; `known`: summaries of files
-    of the output.
+    One that upstream does not import either is for a person to judge (G008). An extra of which nothing is
+    left stays, so that it may be asked for. `removed`: the rule of each removed path.
     """
     old = {project.path: project for project in projects(before.snapshot, manifest.packages)}
     otherwise = Rule("", "remove", BASE, mark=manifest.mark("roots"))

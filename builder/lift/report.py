@@ -163,6 +163,9 @@ def summary(survey: Survey) -> list[str]:
     lines.append(f"{questions} to decide." if survey.questions else "Nothing else is to decide.")
     if survey.proposed is not None:
         lines.append("Next: `lift --accept` applies the proposal, and tries again.")
+        if survey.newer:
+            pins = ", ".join(survey.newer)
+            lines.append(f"What it adds holds for later versions, too: prove {pins} again with `lock`.")
     elif survey.problems:
         lines.append("Next: edit the manifest, or `--decide ID --because WHY`; then `lift --continue`.")
     return lines

@@ -78,6 +78,7 @@ class Survey:
     questions: tuple[Question, ...]
     decided: tuple[tuple[Question, str], ...]  # each with the reason to leave things as they are
     proposed: Proposed | None
+    newer: tuple[str, ...] = ()  # pins of later versions, for which what is stated now holds too
 
     @property
     def ended(self) -> frozenset[Problem]:
@@ -138,7 +139,7 @@ def survey(
         changes, tuple(differences), requirements,
         surface.returned(gone, done.after) if gone is not None and done.after else None,
         tuple(questions), tuple((question, reason) for question, reason in answers if reason is not None),
-        _proposed(manifest, wanted, merged, new, between, schema, recall),
+        _proposed(manifest, wanted, merged, new, between, schema, recall), versions.newer(between, manifest),
     )  # fmt: skip
 
 

@@ -37,6 +37,13 @@ def known(new: Upstream, manifest: Manifest, between: Span) -> About:
     return replace(known, version=known.version or between.since, unproven=False)
 
 
+def newer(between: Span, manifest: Manifest) -> tuple[str, ...]:
+    """The pins of later versions than the new upstream's."""
+    at = spans.version(between.since)
+    stated = {pin.name: spans.version(spans.version_of(pin)) for pin in manifest.upstream.pins.values()}
+    return tuple(name for name, version in stated.items() if at and version and version > at)
+
+
 def pin_of(new: Upstream, manifest: Manifest, between: Span) -> Proposal | None:
     """A pin of the new upstream, so that the ranges are shown to be true; None where it is one already."""
     if about(new, manifest).pin is not None:

@@ -388,22 +388,6 @@ def test_a_decision_on_no_question_is_refused_before_anything_is_compared(later:
     assert later.lift("--decide", known, "--because", "ours needs no change")[0] == 0
 
 
-def test_a_lift_to_a_version_between_two_pins_names_the_later_one(later: Later) -> None:
-    later.world.change('"00000000000000000000000000000000000000aa"}', f'"{"a" * 40}", version: 3.0.0}}')
-    old = "python/acme/layers/awk.py"
-    files = edited(
-        renamed(later.files, old, "python/acme/layers/quill.py"),
-        "python/acme/layers/quant.py",
-        ("acme.layers.awk", "acme.layers.quill"),
-    )
-    later.then("Rename awk (#7)", files)
-    _, found = later.lift()
-    assert "What it adds holds for later versions, too: prove gone again with `lock`." in found["summary"]
-    later.world.change("version: 3.0.0", "version: 1.0.0")
-    _, found = later.lift()
-    assert not any("later versions" in line for line in found["summary"])
-
-
 def test_abort_leaves_nothing_and_no_lift_can_go_on_then(later: Later) -> None:
     later.then("News (#5)", {**later.files, "NEWS.md": b"none\n"})
     later.lift()

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from manifest_text import manifest
+
+from builder.errors import Mark
+from builder.lift import versions
 from builder.lift.arrivals import New, _alike
 from builder.lift.surface import Dependency
 from builder.lift.survey import Question, _new_dependencies, _reason
 from builder.lift.sweep import releases_between
+from builder.manifest.model import Pin
+from builder.manifest.statements import Span
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 CONFIGS = "python/pkg/configs"
@@ -105,3 +113,12 @@ def test_a_sweep_over_releases_takes_those_after_the_first_up_to_the_last() -> N
     found = releases_between(known, "0.5.9", "v0.5.13")
     assert [commit.id for commit in found] == ["0.5.10", "0.5.12", "0.5.12.post1", "0.5.13"]
     assert found[0].subject == "release 0.5.10"
+
+
+def test_pins_of_later_versions_than_the_new_one_are_known() -> None:
+    pins = {name: Pin(name, Mark("m.yaml"), wheel=name) for name in ("1.0", "1.2", "1.3")}
+    stated = manifest("keep: [python/]\nbatches: [{id: one, why: an example, remove: [docs/]}]\n")
+    stated = replace(stated, upstream=replace(stated.upstream, pins=pins))
+    assert versions.newer(Span(since="1.1", until="1.0"), stated) == ("1.2", "1.3")
+    assert versions.newer(Span(since="1.3.dev1", until="1.2"), stated) == ("1.3",)
+    assert versions.newer(Span(since="1.4", until="1.3"), stated) == ()

@@ -143,11 +143,11 @@ def main() -> None:
     batches = load_default(ROOT / "manifest.yaml").batches
     words = {word.text for batch in batches for word in batch.words}
     kept = [item["path"] for item in report["arrivals"]["kept"]]
-    open_problems = [problem for problem in report["problems"] if not problem["ended"]]
+    open_problems = [problem for problem in report["problems"] if not problem["answered"]]
     figures = {
         "problems": len(open_problems),
         "by code": dict(Counter(problem["code"] for problem in open_problems).most_common()),
-        "statements that the proposal ends": len(report["problems"]) - len(open_problems),
+        "problems of ranges, which the proposal answers": len(report["problems"]) - len(open_problems),
         "problems with the proposal": len(report["left"]),
         "questions": len(report["questions"]),
         "statements that were needed": sum(taken.begun.values()),

@@ -19,7 +19,7 @@ from builder.manifest.statements import BASE, Span
 _PLAIN = re.compile(r"[A-Za-z_/.(][\w ./()#'+=@-]*", re.ASCII)
 _WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off"))
 #: Proposals that carry a version range.
-RANGED = frozenset(("until", "rule", "fact", "moved"))
+RANGED = frozenset(("until", "widen", "rule", "fact", "moved"))
 _RULES = frozenset(("keep", "remove", "prune"))
 #: How the facts of a batch that has none yet begin.
 _HEAD = """\
@@ -38,6 +38,7 @@ class Proposal:
     until     `mark`: an item    it matches up to the old upstream's version
     rule      list `key`         a path rule `text` of `batch` (base: the top of the manifest)
     fact      `key` of facts     an entry `text: false` of `batch`
+    widen     `mark`: an item    `key`, which is since or until, becomes the new upstream's version
     moved     `mark`: an edit    a copy of it for another scope `text`
     preimage  `mark`: a file     one more blob id `text`
     pin       the pins           a pin `key` with the mapping `text`
@@ -45,7 +46,7 @@ class Proposal:
     New statements start (`since`) at the new upstream's version.
     """
 
-    kind: Literal["until", "rule", "fact", "moved", "preimage", "pin"]
+    kind: Literal["until", "widen", "rule", "fact", "moved", "preimage", "pin"]
     batch: str
     mark: Mark | None = None
     key: str = ""
@@ -94,7 +95,8 @@ def apply(text: str, proposals: Sequence[Proposal], between: Span) -> str:
     """
     proposals = list(dict.fromkeys(proposals))
     layout = _Layout(text, between)
-    cuts = [(*cut, p.kind) for p in proposals if p.mark and (cut := _CHANGES[p.kind](layout, p.mark, p.text))]
+    marked = [(p.kind, p.mark, p.key if p.kind == "widen" else p.text) for p in proposals if p.mark]
+    cuts = [(*cut, kind) for kind, mark, said in marked if (cut := _CHANGES[kind](layout, mark, said))]
     changed_from = len(text) + 1
     # where several stand at one place, what belongs to an item goes before the copy that follows it
     for start, end, new, _ in sorted(cuts, key=lambda cut: (*cut[:2], cut[3] == "moved"), reverse=True):
@@ -205,6 +207,12 @@ def _until(layout: _Layout, mark: Mark, _: str) -> _Cut | None:
     return start, end, f"{{{name}: {layout.text[start:end]}, until: {layout.until}}}"
 
 
+def _widen(layout: _Layout, mark: Mark, key: str) -> _Cut | None:
+    node = layout.item(mark)[0] or layout.values.get((mark.line, mark.column))
+    bound = _value(node, key)
+    return (*_span(bound), layout.since) if bound is not None else None
+
+
 def _edit_copy(layout: _Layout, mark: Mark, text: str) -> _Cut | None:
     """A copy of an edit behind it, for another scope, since the new version."""
     item, items, _ = layout.item(mark)
@@ -231,7 +239,7 @@ def _preimage(layout: _Layout, mark: Mark, text: str) -> _Cut | None:
 
 
 #: What proposals for a statement do.
-_CHANGES = {"until": _until, "moved": _edit_copy, "preimage": _preimage}
+_CHANGES = {"until": _until, "widen": _widen, "moved": _edit_copy, "preimage": _preimage}
 
 
 def _new_entry(layout: _Layout, proposal: Proposal) -> _Cut | None:

@@ -31,7 +31,7 @@ _MAX_PROBLEMS, _MAX_WIDTH = 3, 150
 def markdown(survey: Survey) -> str:
     """The report: everything, but of long lists only the first rows."""
     lost, arrivals = survey.lost, survey.arrivals
-    of_statements = {item.problem for item in lost} | survey.ended
+    of_statements = {item.problem for item in lost} | survey.answered
     rest = [p for p in survey.build_problems if p.code != "R003" and p not in of_statements]
     left = survey.proposed.problems if survey.proposed else ()
     sections: dict[str, list[str]] = {
@@ -141,11 +141,11 @@ def summary(survey: Survey) -> list[str]:
     )
     if came.covered:
         lines.append(f"Taken: {', '.join(f'{batch} {count:,}' for batch, count in came.covered.items())}.")
-    if others := [p for p in survey.build_problems if p not in survey.ended]:
+    if others := [p for p in survey.build_problems if p not in survey.answered]:
         codes = ", ".join(sorted({p.code for p in others}))
-        besides = " besides" if survey.ended else ""
+        besides = " besides" if survey.answered else ""
         lines.append(f"The build has {plural(len(others), 'problem')}{besides} ({codes}).")
-    elif survey.ended:
+    elif survey.answered:
         lines.append("The build has no other problem.")
     else:
         lines.append("The build passes every gate.")
@@ -223,7 +223,7 @@ def record(survey: Survey) -> dict[str, Any]:
         "returned": survey.returned and dict(survey.returned),
         "dependencies": [_data(row, dependencies) for row in survey.dependencies],
         "problems": [
-            {**as_dict(p), "commit": _json(survey.causes.get(p)), "ended": p in survey.ended}
+            {**as_dict(p), "commit": _json(survey.causes.get(p)), "answered": p in survey.answered}
             for p in ordered(survey.build_problems)
         ],
         "left": survey.proposed and [as_dict(p) for p in ordered(survey.proposed.problems)],

@@ -25,6 +25,7 @@ from builder.manifest.statements import (
     WordException,
     stated,
 )
+from builder.manifest.statements import Statement as AnyStatement
 from builder.overlay.locate import resolve
 from builder.source.parse import Module, parse
 
@@ -38,11 +39,10 @@ def statements(manifest: Manifest) -> Iterator[Statement]:
     return (one for one in stated(manifest) if isinstance(one, Statement))
 
 
-def batch_of(one: Statement) -> str:
+def batch_of(one: AnyStatement) -> str:
     """The batch of a statement, that of its part where it holds none itself."""
-    if isinstance(one, (Root, WordException)):
-        return one.mark.file.split("/")[1] if is_part(one.mark.file) else BASE
-    return one.batch
+    own, file = getattr(one, "batch", None), one.mark.file
+    return str(own or (file.split("/")[1] if is_part(file) else BASE))
 
 
 def words(one: Statement) -> str:

@@ -81,11 +81,12 @@ class Survey:
     newer: tuple[str, ...] = ()  # pins of later versions, for which what is stated now holds too
 
     @property
-    def ended(self) -> frozenset[Problem]:
-        """The problems of the build that only say of a statement that it matches no longer; the proposal ends
-        these."""
-        marks = {item.statement.mark for item in self.lost if any(p.kind == "until" for p in item.proposals)}
-        return frozenset(p for p in self.build_problems if p.mark in marks and of_statement(p))
+    def answered(self) -> frozenset[Problem]:
+        """The problems of the build that are about the range of a statement, which the proposal corrects."""
+        proposals = self.proposed.proposals if self.proposed else ()
+        marks = {p.mark for p in proposals if p.kind in ("until", "widen")}
+        ranges = (p for p in self.build_problems if p.code == "R011" or of_statement(p))
+        return frozenset(p for p in ranges if p.mark in marks)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -127,6 +128,7 @@ def survey(
 
     open_ids = {question.id for question in questions}
     wanted = [proposal for item in losses for proposal in item.proposals]
+    wanted += versions.widened(done.problems, manifest, between)
     wanted += [g.proposal for g in paths.groups if g.proposal and (g.undecided or g.id in open_ids)]
     wanted += [fact.proposal for fact in facts if fact.proposal and fact.id in open_ids]
     wanted += [proposal for item in changes for proposal in item.proposals]

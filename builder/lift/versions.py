@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from builder.errors import Problem
 from builder.lift.insert import Proposal, scalar, version_scalar
+from builder.lift.statements import batch_of
 from builder.manifest import spans
 from builder.manifest.model import Manifest
-from builder.manifest.statements import BASE, Span
+from builder.manifest.statements import BASE, Span, stated
 from builder.pipeline.ranges import About, about
 from builder.upstream.model import Upstream
 
@@ -32,9 +35,24 @@ def step(old: Upstream, new: Upstream, manifest: Manifest) -> Span:
 
 def known(new: Upstream, manifest: Manifest, between: Span) -> About:
     """What is known of the new upstream: at least that it comes after the old one. It is to be a pin, so that
-    a statement which matches nothing there is a mistake."""
+    a statement which matches nothing there is a mistake, and one that matches outside its range."""
     known = about(new, manifest)
-    return replace(known, version=known.version or between.since, unproven=False)
+    pin = known.pin or new.spec
+    return replace(known, version=known.version or between.since, pin=pin, unproven=False)
+
+
+def widened(problems: Iterable[Problem], manifest: Manifest, between: Span) -> Iterator[Proposal]:
+    """For each R011 the proposal that its statement holds from the new version on, or up to it, unless a pin
+    lies between, at which it does not match."""
+    at, by_mark = spans.version(between.since), {one.mark: one for one in stated(manifest)}
+    pins = [spans.version(spans.version_of(pin)) for pin in manifest.upstream.pins.values()]
+    marks = [problem.mark for problem in problems if problem.code == "R011" and problem.mark]
+    for one in (by_mark[mark] for mark in marks if mark in by_mark):
+        since, until = spans.version(one.span.since), spans.version(one.span.until)
+        early = at is not None and since is not None and at < since
+        low, high = (at, since) if early else (until, at)
+        if low and high and not any(low < pin < high for pin in pins if pin):
+            yield Proposal("widen", batch_of(one), one.mark, "since" if early else "until")
 
 
 def newer(between: Span, manifest: Manifest) -> tuple[str, ...]:

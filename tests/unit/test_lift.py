@@ -238,7 +238,7 @@ def test_a_root_that_left_is_no_problem_of_the_build_and_the_proposal_ends_it(la
     _, found = later.lift()
     (root,) = [item for item in found["lost"] if item["statement"] == "root acme.old.*"]
     assert root["batch"] == "base"
-    assert [(p["code"], p["ended"]) for p in found["problems"]] == [("R009", True)]
+    assert [(p["code"], p["answered"]) for p in found["problems"]] == [("R009", True)]
     later.lift("--accept")
     assert f"{{name: acme.old.*, until: {later.versions[0]}}}" in later.manifest
 
@@ -386,6 +386,14 @@ def test_a_decision_on_no_question_is_refused_before_anything_is_compared(later:
     assert "No question of this lift has the id" in done.stderr and f"did you mean `{known}`?" in done.stderr
     assert not (later.folder / "decisions.json").exists()
     assert later.lift("--decide", known, "--because", "ours needs no change")[0] == 0
+
+
+def test_a_statement_that_matches_before_its_range_has_it_widened(later: Later) -> None:
+    later.then("Benchmarks (#8)", {**later.files, "benchmark/run.py": b"RUN = 1\n"})
+    _, found = later.lift()
+    assert [(p["code"], p["answered"]) for p in found["problems"]] == [("R011", True)]
+    assert later.lift("--accept")[0] == 0
+    assert f"{{path: benchmark/, since: {later.versions[1]}}}" in later.manifest
 
 
 def test_abort_leaves_nothing_and_no_lift_can_go_on_then(later: Later) -> None:

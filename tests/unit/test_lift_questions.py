@@ -6,14 +6,16 @@ from dataclasses import replace
 
 from manifest_text import manifest
 
-from builder.errors import Mark
+from builder.errors import Mark, Problem
 from builder.lift import versions
 from builder.lift.arrivals import New, _alike
+from builder.lift.insert import apply
 from builder.lift.surface import Dependency
 from builder.lift.survey import Question, _new_dependencies, _reason
 from builder.lift.sweep import releases_between
 from builder.manifest.model import Pin
 from builder.manifest.statements import Span
+from builder.manifest.statements import stated as stated_in
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 CONFIGS = "python/pkg/configs"
@@ -122,3 +124,31 @@ def test_pins_of_later_versions_than_the_new_one_are_known() -> None:
     assert versions.newer(Span(since="1.1", until="1.0"), stated) == ("1.2", "1.3")
     assert versions.newer(Span(since="1.3.dev1", until="1.2"), stated) == ("1.3",)
     assert versions.newer(Span(since="1.4", until="1.3"), stated) == ()
+
+
+RANGED = """\
+keep: [python/]
+batches:
+  - id: one
+    why: an example
+    remove: [{path: docs/, since: 1.2}, {path: tests/, until: 1.0}]
+    drop:
+      - name: pkg.m.f
+        since: 1.3
+"""
+
+
+def test_the_range_of_what_matches_beyond_it_is_widened_unless_a_pin_lies_between() -> None:
+    stated = manifest(RANGED)
+    pins = {name: Pin(name, Mark("m.yaml"), wheel=name) for name in ("1.0", "1.2", "1.3")}
+    stated = replace(stated, upstream=replace(stated.upstream, pins=pins))
+    problems = [Problem("R011", "", one.mark) for one in stated_in(stated) if one.span]
+
+    def widened(since: str) -> list[str]:
+        between = Span(since=since, until="1.0")
+        text = apply(stated.text, list(versions.widened(problems, stated, between)), between)
+        return [line.strip() for line in text.splitlines() if line not in stated.text.splitlines()]
+
+    assert widened("1.1") == ['remove: [{path: docs/, since: "1.1"}, {path: tests/, until: "1.1"}]']
+    assert widened("1.2.5") == ["since: 1.2.5"]
+    assert widened("1.4") == []

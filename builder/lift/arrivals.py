@@ -43,6 +43,7 @@ class New:
     open: bool  # a person has to decide
     follows: bool = False
     undecided: bool = False  # no rule decides it
+    word: str = ""  # the word of a fact that its text still has
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Group:
     evidence: tuple[str, ...]
     came: str  # the commits, in words
     undecided: bool  # no rule decides them
+    word: str = ""  # the word of a fact that the texts still have
 
     @property
     def id(self) -> str:
@@ -147,6 +149,7 @@ def _judge(
     marker = markers.of(path) if source is None else None
     verdict, batch, doubt, follows = "remove", BASE, True, False
     evidence: list[str] = []
+    word = ""
     if rule is not None:
         verdict, batch = "prune" if rule.verdict == "prune" else "remove", rule.batch
         evidence.append(f"moved from {source}, which batch {batch} removes")
@@ -169,7 +172,7 @@ def _judge(
         # a file that programs read at run time belongs to the code that names it, not to its folder
         follows = standing is None and not doubt and not path.endswith(RUNTIME_SUFFIXES)
         evidence = evidence or ["nothing speaks against it"]
-    return New(path, commit, tuple(evidence), verdict, batch, undecided or doubt, follows, undecided)
+    return New(path, commit, tuple(evidence), verdict, batch, undecided or doubt, follows, undecided, word)
 
 
 def _groups(
@@ -235,7 +238,9 @@ def _group(pattern: str, items: Sequence[New], paths: Sequence[str]) -> Group:
     came = listed(dict.fromkeys(str(item.commit) for item in items if item.commit), 3)
     rooted = pattern if "/" in pattern.rstrip("/") else f"/{pattern}"
     undecided = any(item.undecided for item in items)
-    return Group(rooted, tuple(paths), first.verdict, first.batch, tuple(evidence[:4]), came, undecided)
+    return Group(
+        rooted, tuple(paths), first.verdict, first.batch, tuple(evidence[:4]), came, undecided, first.word
+    )
 
 
 def _folders(path: str) -> list[str]:

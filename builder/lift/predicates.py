@@ -35,7 +35,7 @@ class NewFact:
     """A new predicate, method of the platform object, or choice of an option.
 
     `open`: a person has to state its value. `uses`: occurrences of its name in the output, without its
-    definition.
+    definition. `owner`: the option, registry or object that it belongs to.
     """
 
     kind: str  # predicate, platform, choice
@@ -47,6 +47,7 @@ class NewFact:
     open: bool
     commit: Commit | None = None
     proposal: Proposal | None = None
+    owner: str = ""
 
     @property
     def id(self) -> str:
@@ -101,8 +102,9 @@ def platform_methods(sides: Sides) -> Iterator[NewFact]:
     for name, places in sorted(_methods(sides.output).items()):
         if name not in before and any(path in sides.new for path, _ in places):
             files = len({path for path, _ in places})
-            evidence = f"a question to the platform object in {files} files of the output"
-            yield NewFact("platform", name, *places[0], len(places), evidence, True)
+            evidence = f"a question to the platform object in {plural(files, 'file')} of the output"
+            is_open = _OURS.search(name) is None  # else it asks for a platform that stays
+            yield NewFact("platform", name, *places[0], len(places), evidence, is_open, owner="platform")
 
 
 def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> Iterator[NewFact]:
@@ -137,7 +139,8 @@ def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> Iterator[Ne
         names = list(dict.fromkeys(name for _, beside in items for name in beside))
         evidence = f"a new value of {where}, beside {', '.join(names[:4])}"
         place = items[0][0].places[0]
-        yield NewFact("choice", value, place.path, place.line, len(items), evidence, True)
+        owner = keys[0].group if keys[0].kind == "registry" else keys[0].name
+        yield NewFact("choice", value, place.path, place.line, len(items), evidence, True, owner=owner)
 
 
 def _functions(snapshot: Snapshot, path: str) -> Mapping[str, tuple[int, str]]:

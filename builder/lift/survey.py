@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
@@ -40,13 +40,14 @@ _MAX_TRACED = 6
 class Question:
     """Something that stops the lift until a rule or a person decides it.
 
-    `id` names it in decisions. `parts`: the ids of the things that it is about; decisions on all of them
-    decide it too.
+    `id` names it in decisions, and so does `cause`, which several questions may share. `parts`: the ids of
+    the things that it is about; decisions on all of them decide it too.
     """
 
     id: str
     problem: Problem
     parts: tuple[str, ...] = ()
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,8 @@ def survey(
         old[0], new[0], manifest, history, done.problems, _causes(sides, losses), losses, paths, tuple(facts),
         changes, tuple(differences), requirements,
         surface.returned(gone, done.after) if gone is not None and done.after else None,
-        tuple(questions), tuple((question, reason) for question, reason in answers if reason is not None),
+        tuple(_merged(questions)),
+        tuple((question, reason) for question, reason in answers if reason is not None),
         _proposed(manifest, wanted, merged, new, between, schema, recall), versions.newer(between, manifest),
     )  # fmt: skip
 
@@ -188,12 +190,14 @@ def _questions(
             hint = _hint(group.rule if group.proposal else "a fact or an edit for it", group.id)
             text = f"It came and stays: {group.sentence}"
             parts = tuple(f"path:{path}" for path in group.paths)
-            yield Question(group.id, Problem("L001", text, upstream=Mark(group.paths[0]), hint=hint), parts)
+            problem = Problem("L001", text, upstream=Mark(group.paths[0]), hint=hint)
+            yield Question(group.id, problem, parts, f"text:{group.word}" if group.word else "")
     for fact in facts:
         if fact.open:
             text = f"`{fact.name}` came and has {fact.used} in the output: {fact.evidence}."
             place, hint = Mark(fact.path, fact.line), _hint("state it under `facts`", fact.id)
-            yield Question(fact.id, Problem("L002", text, upstream=place, hint=hint))
+            cause = f"{fact.kind}:{fact.owner}" if fact.owner else ""
+            yield Question(fact.id, Problem("L002", text, upstream=place, hint=hint), cause=cause)
     yield from _new_dependencies(requirements, output)
     for item in changes:
         if item.conflicts is None:
@@ -202,6 +206,26 @@ def _questions(
             text = f"{item.what}, and upstream changed what it replaces{commits and f' ({commits})'}."
             hint = _hint("carry the change over", name)
             yield Question(name, Problem("L004", text, Mark(item.overlay), Mark(item.path), hint=hint))
+
+
+def _merged(questions: Iterable[Question]) -> Iterator[Question]:
+    """Yield the questions with those of one cause as one."""
+    by_cause: dict[str, list[Question]] = {}
+    for question in questions:
+        by_cause.setdefault(question.cause or question.id, []).append(question)
+    for cause, (first, *others) in by_cause.items():
+        if not others:
+            yield first
+            continue
+        names = ", ".join(f"`{one.id.partition(':')[2]}`" for one in others)
+        problem = replace(
+            first.problem,
+            message=f"{first.problem.message} So did {names}.",
+            hint=_hint("state them under `facts`, or edit what has them", cause),
+        )
+        yield Question(
+            cause, problem, tuple(part for one in (first, *others) for part in (one.id, *one.parts))
+        )
 
 
 def _hint(remedy: str, name: str) -> str:
@@ -237,10 +261,11 @@ def _importers(requirement: str, output: Snapshot) -> list[str]:
 def _reason(question: Question, decisions: Mapping[str, str]) -> str | None:
     """Return the reason of the first decision on a question, or on the first of its parts if all are decided;
     None if it is open."""
-    own, *parts = (
+    own, cause, *parts = (
         next((why for pattern, why in decisions.items() if fnmatchcase(name, pattern)), None)
-        for name in (question.id, *question.parts)
+        for name in (question.id, question.cause, *question.parts)
     )
+    own = cause if own is None else own
     return own if own is not None or not parts or None in parts else parts[0]
 
 

@@ -11,7 +11,7 @@ from builder.lift import versions
 from builder.lift.arrivals import New, _alike
 from builder.lift.insert import apply
 from builder.lift.surface import Dependency
-from builder.lift.survey import Question, _new_dependencies, _reason
+from builder.lift.survey import Question, _merged, _new_dependencies, _reason
 from builder.lift.sweep import releases_between
 from builder.manifest.model import Pin
 from builder.manifest.statements import Span
@@ -152,3 +152,22 @@ def test_the_range_of_what_matches_beyond_it_is_widened_unless_a_pin_lies_betwee
     assert widened("1.1") == ['remove: [{path: docs/, since: "1.1"}, {path: tests/, until: "1.1"}]']
     assert widened("1.2.5") == ["since: 1.2.5"]
     assert widened("1.4") == []
+
+
+def test_questions_of_one_cause_are_one_and_an_answer_to_it_answers_each() -> None:
+    def asked(name: str, cause: str) -> Question:
+        return Question(f"choice:{name}", Problem("L002", f"`{name}` came."), cause=cause)
+
+    questions = [asked("beam", "choice:--parser"), asked("sail", ""), asked("muse", "choice:--parser")]
+    first, alone = _merged(questions)
+    assert (first.id, first.parts) == ("choice:--parser", ("choice:beam", "choice:muse"))
+    assert first.problem.message == "`beam` came. So did `muse`."
+    assert "--decide 'choice:--parser'" in str(first.problem.hint)
+    assert alone == questions[1]
+    decisions = {"choice:--parser": "both are another model's"}
+    assert [_reason(one, decisions) for one in questions] == [
+        "both are another model's",
+        None,
+        "both are another model's",
+    ]
+    assert _reason(questions[0], {"choice:beam": "it is"}) == "it is"

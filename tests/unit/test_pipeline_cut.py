@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -265,3 +266,9 @@ class TestRequirements:
         done, manifest = cut_of(world, spec="importing")
         with pytest.raises(BuildError, match=r"the dependency 'orjson' is imported nowhere"):
             verify(done, manifest)
+
+    def test_why_names_the_rule_that_took_the_last_import(self, world: World) -> None:
+        with_import(world, "python/acme/grpc/service.py", b"import orjson\n")
+        said = world.good("why", "orjson", "--upstream", "importing").stdout
+        assert "requirement orjson is removed." in said
+        assert re.search(r"grpc +nothing imports it any more", said)

@@ -128,10 +128,17 @@ def requirement_answer(context: Context, what: str) -> Answer | None:
 
 
 def requirement_reasons(context: Context, name: str, files: Collection[str]) -> tuple[Reason, ...]:
-    """The edits of the manifest about a requirement in these files; `name`: normalised."""
-    return tuple(
+    """The edits of the manifest about a requirement in these files, else the rule of a file that imported it;
+    `name`: normalised."""
+    stated = tuple(
         Reason(batch.id, f"{edit.op} {edit.key}", edit.mark)
         for batch in context.manifest.batches
         for edit in batch.toml
         if requirement_name(str(edit.value)) == name and edit.file in files
     )
+    if stated:
+        return stated
+    modules, removed = modules_of(name), context.cut.decided.removed
+    users = context.importing(context.cut.before, lambda item: item.target.partition(".")[0] in modules)
+    rules = [removed[path] for path in users if path in removed]
+    return tuple(Reason(rule.batch, "nothing imports it any more", rule.mark) for rule in rules[:1])

@@ -77,7 +77,7 @@ def test_a_deleted_column_parallel_linear_is_found(upstream_world: IndexedTree) 
     found = cut(upstream_world, {path: without(upstream_world.snapshot[path], "ColumnParallelLinear")})
     (lost,) = (p for p in found if p.code == "G005")
     assert "class ColumnParallelLinear vanished and no rule names it" in lost.message
-    assert "drop: sglang.srt.layers.linear.ColumnParallelLinear" in (lost.hint or "")
+    assert "drop: [sglang.srt.layers.linear.ColumnParallelLinear]" in (lost.hint or "")
     assert said(found, path, "'ColumnParallelLinear' is used and not defined")
     users = said(found, "cannot import name 'ColumnParallelLinear' from sglang.srt.layers.linear")
     assert len(users) > 10

@@ -92,9 +92,9 @@ def overlay(
     ]
     _structural(edits, manifest, removed, done)
     tables = [t for b in manifest.batches for t in b.toml if holds(t.file)]
-    done.waiting = [t for t in tables if t.requirement is not None]
+    done.waiting = [t for t in tables if t.requirement is not None and t.file in done.current]
     native = [a for b in manifest.batches for a in b.anchored if holds(a.file)]
-    _texts([t for t in tables if t.requirement is None], toml.edit, removed, done, manifest)
+    _texts([t for t in tables if t not in done.waiting], toml.edit, removed, done, manifest)
     _texts(native, anchored.edit, removed, done, manifest)
     return done
 

@@ -30,18 +30,18 @@ def decide_requirements(
     for edit in edits:
         by_file.setdefault(edit.file, []).append(edit)
     there = {project.path: project for project in projects(output, manifest.packages)} if by_file else {}
-    done = Overlaid({path: output[path] for path in there})
+    done = Overlaid({path: output[path] for path in by_file if path in output})
     for path, wanted in sorted(by_file.items()):
-        if path not in there:
-            message = f"`{path}` is edited, and it is no pyproject.toml of a package in the output."
+        if path not in output:
+            message = f"`{path}` is edited, and it is not in the output."
             done.problems += [Problem("R005", message, e.mark, Mark(path)) for e in wanted if not e.optional]
             continue
-        names = {requirement_name(edit.requirement or "") for edit in wanted}
-        uses = _uses(there[path], output, names, manifest, known)
+        names = {edit: requirement_name(edit.requirement or "") for edit in wanted}
+        # a file that is no project of a package has no code that could need anything
+        uses = _uses(there[path], output, names.values(), manifest, known) if path in there else {}
         must = (module for module, places in uses.items() if any(not tried for _, _, tried in places))
         needed = {name for module in must for name in provided_by(module)}
-        needless = [edit for edit in wanted if requirement_name(edit.requirement or "") not in needed]
-        done.edited(path, toml.edit(path, output[path], needless))
+        done.edited(path, toml.edit(path, output[path], [e for e in wanted if names[e] not in needed]))
     return done
 
 

@@ -267,6 +267,15 @@ class TestRequirements:
         with pytest.raises(BuildError, match=r"the dependency 'orjson' is imported nowhere"):
             verify(done, manifest)
 
+    def test_one_of_a_file_that_is_no_project_of_a_package_leaves_as_stated(self, world: World) -> None:
+        text = b'[project]\ndependencies = ["one", "two"]\n'
+        commit_files(world.repository, {**FILES, "scripts/other.toml": text}, "refs/heads/importing")
+        stated = "{file: scripts/other.toml, remove: project.dependencies, value: one}"
+        edit = "{file: python/pyproject.toml, remove: project.dependencies, value: grpcio}"
+        world.change(edit, f"{stated}\n      - {edit}")
+        done, _ = cut_of(world, spec="importing")
+        assert done.output["scripts/other.toml"] == text.replace(b'"one", ', b"")
+
     def test_why_names_the_rule_that_took_the_last_import(self, world: World) -> None:
         with_import(world, "python/acme/grpc/service.py", b"import orjson\n")
         said = world.good("why", "orjson", "--upstream", "importing").stdout

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,16 +65,21 @@ def of_file(path: str, text: str, executed: Iterable[int]) -> list[Mutant]:
 
 
 def drawn(
-    sources: Mapping[str, str], executed: Mapping[str, Iterable[int]], count: int, seed: int
-) -> list[Mutant]:
-    """`count` mutants, of different lines: each line that can be mutated is as likely as any other."""
+    sources: Mapping[str, str], executed: Mapping[str, Iterable[int]], count: int, seed: int,
+    equivalent: Callable[[Mutant], bool] = lambda one: False,
+) -> list[Mutant]:  # fmt: skip
+    """`count` mutants, of different lines: each line that can be mutated is as likely as any other.
+
+    Another is drawn for one that is known to be equivalent.
+    """
     lines: dict[tuple[str, int], list[Mutant]] = {}
     for path in sorted(sources):
         for one in of_file(path, sources[path], executed.get(path, ())):
             lines.setdefault((path, one.line), []).append(one)
     draw = random.Random(seed)
-    places = draw.sample(sorted(lines), min(count, len(lines)))
-    return [draw.choice(lines[place]) for place in places]
+    places = draw.sample(sorted(lines), len(lines))
+    made = (draw.choice(lines[place]) for place in places)
+    return list(itertools.islice((one for one in made if not equivalent(one)), count))
 
 
 class _Finder:

@@ -38,7 +38,7 @@ class Machine:
         self.most = self._now = 0
         self._lock = threading.Lock()
         monkeypatch.setattr(process, "ask", self.ask)
-        monkeypatch.setattr(models, "write", lambda architecture, quantization, folder: folder)
+        monkeypatch.setattr(models, "write", lambda architecture, quantization, folder, experts: folder)
 
     def ask(
         self, place: Place, module: str, question: Mapping[str, Any], folder: Path, seconds: float

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 import types
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,14 @@ class TestDraw:
         places = [(one.path, one.line) for one in all_of_them]
         assert len(set(places)) == len(places) < 20
         assert ("b.py", 9) in places
+
+    def test_another_is_drawn_for_one_that_is_known_to_be_equivalent(self) -> None:
+        draw = partial(mutants.drawn, {"a.py": TEXT}, {"a.py": EVERY}, 3, 0)
+        first, *others = draw()
+        again = draw(equivalent=lambda one: one == first)
+        assert again[:2] == others
+        assert len(again) == 3
+        assert first not in again
 
 
 @NEEDS_3_11

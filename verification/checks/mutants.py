@@ -55,6 +55,11 @@ def survivors(file: Path = REASONS) -> tuple[Survivor, ...]:
     return tuple(Survivor(**one) for one in yaml.safe_load(file.read_text("utf-8")) or ())
 
 
+def equivalent(one: Mutant) -> bool:
+    """Whether a reason says that nothing can tell a mutant from the tree."""
+    return any(each.equivalent and each.covers(one) for each in survivors())
+
+
 def check(asker: ProbeRunner, ours: Subject, count: int, seed: int) -> Check:
     """Draw mutants of lines that parts, launch commands or a forward pass with numbers execute.
 
@@ -101,7 +106,7 @@ def draw(ours: Subject, lines: Mapping[str, Mapping[str, Any]], count: int, seed
                 if path.startswith(_PACKAGE):
                     executed.setdefault(path, set()).update(numbers)
     sources = {path: (ours.folder / path).read_text("utf-8") for path in executed}
-    return mutants.drawn(sources, executed, count, seed)
+    return mutants.drawn(sources, executed, count, seed, equivalent)
 
 
 def told(chosen: Iterable[Mutant], lines: Mapping[str, Mapping[str, Sequence[int]]]) -> list[dict[str, Any]]:

@@ -20,6 +20,8 @@ from verification.real import models
 _ROUNDS = 2  # in one process; what differs between them is not repeatable
 _ASKED = "Say where it is sunny: "
 _SAMPLING = {"temperature": 0, "max_new_tokens": 16, "ignore_eos": True}
+#: As many tokens at least as at most.
+_EXACT = {**_SAMPLING, "ignore_eos": False, "min_new_tokens": 16}
 _SCHEMA = {
     "type": "object",
     "properties": {"city": {"type": "string", "maxLength": 5}, "sunny": {"type": "boolean"}},
@@ -50,7 +52,10 @@ def main() -> None:
         alone = [_said(each) for each in replies]
         cached.append(sum(each["meta_info"].get("cached_tokens", 0) for each in replies))
         flush(engine)
-        structured = [_said(_generate(engine, _structured(), prompt=_ASKED))] if asked["structured"] else []
+        structured = [
+            _said(_generate(engine, sampling, prompt=_ASKED))
+            for sampling in ((_structured(), _EXACT) if asked["structured"] else ())
+        ]
         flush(engine)
         together = [_said(each) for each in _generate(engine, input_ids=prompts, **_adapter(adapters))]
         rounds.append({"alone": alone, "structured": structured, "together": together})

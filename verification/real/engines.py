@@ -75,8 +75,8 @@ class Asker:
     def model(self, one: Configuration) -> Path:
         """The folder of a configuration's model, which is written once."""
         with self._writing:
-            folder = self._work / "models" / f"{one.architecture}{one.quantization}"
-            return models.write(one.architecture, one.quantization, folder).resolve()
+            folder = self._work / "models" / f"{one.architecture}{one.quantization}{one.experts or ''}"
+            return models.write(one.architecture, one.quantization, folder, one.experts).resolve()
 
 
 class _Slots:

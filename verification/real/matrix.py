@@ -45,6 +45,7 @@ class Configuration:
     environment: Mapping[str, str] = field(default_factory=dict)
     gpus: int = 1
     structured: bool = True
+    experts: int = 0  # of a layer; 0 for as few as the models of the trials have
     long: int = 0  # prompts longer than what sparse attention selects
     again: bool = False  # prompts that are alone are asked twice, without emptying the cache between
     other_kernels: str = ""  # which of upstream's kernels ours does not have, whatever the arguments are
@@ -68,6 +69,8 @@ CONFIGURATIONS = (
     Configuration("v3-fp8-flashinfer", quantization="fp8", arguments=_FLASHINFER),
     Configuration("v3-fp8-flashinfer-no-overlap", quantization="fp8", arguments=_FLASHINFER | _NO_OVERLAP),
     Configuration("v3-fp8-triton", quantization="fp8", arguments=_TRITON),
+    # As many as the real model has: the shared expert is fused with them by default.
+    Configuration("v3-256-experts", arguments=_TRITON, experts=256),
     Configuration("v3-no-radix", arguments={**_TRITON, "disable_radix_cache": True}),
     Configuration("v3-hicache", arguments={**_TRITON, **_HOST}, structured=False, again=True),
     Configuration("v2-flashinfer", V2, arguments=_FLASHINFER),

@@ -14,20 +14,21 @@ LAYERS, DENSE = 3, 1
 ADAPTER = "adapter"  # a folder of the first DeepSeek MoE, and the name that requests give it
 
 
-def write(architecture: str, quantization: str, folder: Path) -> Path:
-    """Write a checkpoint, once. Its folder."""
+def write(architecture: str, quantization: str, folder: Path, experts: int = 0) -> Path:
+    """Write a checkpoint with so many `experts` in a layer, or few where it is 0, once. Its folder."""
     from verification.subjects import once  # engines, which read prompts here, do without it
 
-    return once(folder, lambda to: _write(architecture, quantization, to))
+    return once(folder, lambda to: _write(architecture, quantization, to, experts))
 
 
-def _write(architecture: str, quantization: str, folder: Path) -> None:
+def _write(architecture: str, quantization: str, folder: Path, experts: int) -> None:
     from verification.models import adapter, configuration, tokenizer, weights
 
     adapted = architecture == "DeepseekForCausalLM"  # with dense layers alone, as adapters have it
     dense = LAYERS if adapted else DENSE
     config = configuration.configuration(architecture, LAYERS, dense, False, quantization)
     config.update((key, value) for key, value in _WIDER.items() if key in config)
+    config.update({"n_routed_experts": experts} if experts else {})
     configuration.write(config, folder)
     weights.write(config, folder)
     tokenizer.write(folder)

@@ -129,7 +129,7 @@ def draw(tree: Path, lines: Mapping[str, Mapping[str, set[int]]], count: int, se
             if path.startswith(wanted):
                 executed.setdefault(path, set()).update(numbers)
     sources = {path: (tree / path).read_text("utf-8") for path in executed}
-    return mutants.drawn(sources, executed, count, seed)
+    return mutants.drawn(sources, executed, count, seed, judging.equivalent)
 
 
 def _edit(one: Mutant, tree: Path) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from verification.results import FAILED, NOT_RUN, Case, Check
 from verification.subjects import once
 
 STAGES = ("engines", "server", "pair", "gains", "throughput", "sizes", "defaults", "installed", "mutants")
-_MUTATED = ("v3-nextn-triton", "v3-fp8-triton", "v3-triton", "v3-256-experts")
+_MUTATED = ("v3-nextn-triton", "v3-fp8-triton", "v3-256-experts")
 
 
 def main() -> None:

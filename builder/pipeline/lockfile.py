@@ -53,14 +53,23 @@ def record(
         told = {name: one for name, one in proof.figures.get("batches", {}).items() if name in shown}
         others = {name: figure for name, figure in proof.figures.items() if name != "batches"}
         proof = replace(proof, figures=others | ({"batches": told} if told else {}))
+    earlier = locks.get(scope, {}).get(pin)
     if cut is not None:
-        earlier = locks.get(scope, {}).get(pin)
         proof = replace(proof, record=records.write(root, pin, cut, earlier.record if earlier else ""))
     text = lock.to_bytes({**locks, scope: {**locks.get(scope, {}), pin: proof}})
     write_whole(path, text)
     more = "; it was of an older version, and holds no other pin now" if anew else ""
     place = f" in the scope {scope}" if scope != DEFAULT_SCOPE else ""
-    return f"{lock.NAME} records '{pin}'{place}{more}."
+    return f"{lock.NAME} records '{pin}'{place}{_moved(earlier, proof)}{more}."
+
+
+def _moved(before: lock.Proof | None, now: lock.Proof) -> str:
+    """Whether a pin that was locked has another output now, in words."""
+    if before is None:
+        return ""
+    if before.output_tree == now.output_tree:
+        return ", with the same output tree"
+    return f": the output tree was {before.output_tree[:12]} and is {now.output_tree[:12]}"
 
 
 def proof_of(out: Path) -> lock.Proof | None:

@@ -235,6 +235,15 @@ def test_the_lock_holds_a_proof_for_each_scope_and_pin(tmp_path: Path) -> None:
     assert "not in manifest.lock" in str(confirm(tmp_path, "seed", PROOF, "", "small-wheel"))
 
 
+def test_the_lock_says_whether_a_pin_has_another_output_now(tmp_path: Path) -> None:
+    record(tmp_path, "seed", PROOF, "")
+    again = record(tmp_path, "seed", replace(PROOF, manifest="9" * 64), "")
+    assert again == "manifest.lock records 'seed', with the same output tree."
+    moved = record(tmp_path, "seed", replace(PROOF, output_tree="9" * 40), "")
+    was = PROOF.output_tree[:12]
+    assert moved == f"manifest.lock records 'seed': the output tree was {was} and is 999999999999."
+
+
 def test_the_proof_of_a_named_scope_has_no_figures_of_batches(tmp_path: Path) -> None:
     proof = replace(PROOF, figures={"lines": {"before": 9, "after": 1}, "batches": {"fancy": {"lines": 8}}})
     record(tmp_path, "seed", proof, "")

@@ -69,7 +69,7 @@ CONFIGURATIONS = (
     Configuration("v3-fp8-flashinfer", quantization="fp8", arguments=_FLASHINFER),
     Configuration("v3-fp8-flashinfer-no-overlap", quantization="fp8", arguments=_FLASHINFER | _NO_OVERLAP),
     Configuration("v3-fp8-triton", quantization="fp8", arguments=_TRITON),
-    # As many as the real model has: the shared expert is fused with them by default.
+    # As many as the real model has, in as many groups: the shared expert is fused with them by default.
     Configuration("v3-256-experts", arguments=_TRITON, experts=256),
     Configuration("v3-no-radix", arguments={**_TRITON, "disable_radix_cache": True}),
     Configuration("v3-hicache", arguments={**_TRITON, **_HOST}, structured=False, again=True),

@@ -10,6 +10,8 @@ _WIDER: dict[str, Any] = {
     "hidden_size": 512, "intermediate_size": 1024, "moe_intermediate_size": 256, "q_lora_rank": 256,
     "vocab_size": 1024, "n_group": 2, "topk_group": 1,
 }  # fmt: skip
+#: The groups of the real model's experts.
+_GROUPS = {"n_group": 8, "topk_group": 4}
 LAYERS, DENSE = 3, 1
 ADAPTER = "adapter"  # a folder of the first DeepSeek MoE, and the name that requests give it
 
@@ -28,7 +30,7 @@ def _write(architecture: str, quantization: str, folder: Path, experts: int) -> 
     dense = LAYERS if adapted else DENSE
     config = configuration.configuration(architecture, LAYERS, dense, False, quantization)
     config.update((key, value) for key, value in _WIDER.items() if key in config)
-    config.update({"n_routed_experts": experts} if experts else {})
+    config.update({"n_routed_experts": experts, **_GROUPS} if experts else {})
     configuration.write(config, folder)
     weights.write(config, folder)
     tokenizer.write(folder)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 FILE, EXECUTABLE, SYMLINK, GITLINK = "100644", "100755", "120000", "160000"
 
@@ -89,13 +91,16 @@ class Snapshot(Mapping[str, bytes]):
 
     def replace(self, files: Mapping[str, bytes | None], modes: Mapping[str, str] | None = None) -> Snapshot:
         """A snapshot with these files written (mode kept, 100644 for new ones) or, for None, removed."""
-        entries, contents = dict(self.tree), dict(self.contents)
+        entries, written = dict(self.tree), dict[str, bytes]()
         for path, data in files.items():
             if data is None:
                 entries.pop(path, None)
                 continue
             blob = blob_id(data)
-            contents[blob] = data
+            written[blob] = data
             old = entries.get(path)
             entries[path] = Entry((modes or {}).get(path, old.mode if old else FILE), blob)
+        others: Any = self.contents  # a ChainMap writes into its first mapping alone, and nobody writes here
+        # contents that are read when they are asked for stay unread
+        contents = {**others, **written} if isinstance(others, dict) else ChainMap(written, others)
         return Snapshot(Tree(entries), contents)

@@ -15,7 +15,6 @@ from typing import Any
 
 from builder.errors import Mark
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Batch
 
 #: The fields of a manifest that hold its texts, and what follows from these alone.
 FROM_TEXT = frozenset(["texts", "digest", "statements", "marks", "overlays"])
@@ -43,9 +42,8 @@ def places(manifest: Manifest) -> Places:
         for field in dataclasses.fields(manifest)
         if field.name not in FROM_TEXT
     }
-    quoted = any(file.tables for batch in manifest.batches for file in batch.files)
     stating: dict[Mark, int] = defaultdict(int)
-    _plain(values, stating, {}, quoted)  # for the places alone
+    _plain(values, stating, {})  # for the places alone
     # a value without a place of its own is at the file itself
     every = {*manifest.marks.values(), Mark(manifest.file), *stating}
     marks = tuple(sorted(every, key=lambda mark: (mark.file, mark.line, mark.column)))
@@ -54,7 +52,7 @@ def places(manifest: Manifest) -> Places:
     overlays = [(path, hashlib.sha256(data).hexdigest()) for path, data in manifest.overlays.items()]
     at = [(path, numbers[mark]) for path, mark in manifest.marks.items()]
     files = [mark.file for mark in marks]  # a message may say in which of them a statement stands
-    parts = (_plain(values, numbers, whys, quoted), at, files, overlays)
+    parts = (_plain(values, numbers, whys), at, files, overlays)
     stated = _digest(parts)
     return Places(
         marks, whys, stated, _digest((stated, sorted((numbers[m], why) for m, why in whys.items())))
@@ -65,10 +63,8 @@ def _digest(value: object) -> str:
     return hashlib.sha256(repr(value).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _plain(value: Any, numbers: Mapping[Mark, int], whys: dict[Mark, str], quoted: bool) -> Any:
+def _plain(value: Any, numbers: Mapping[Mark, int], whys: dict[Mark, str]) -> Any:
     """Return a value with numbers for places, and without the reasons, which `whys` receives.
-
-    `quoted`: the output quotes the reasons of batches in its tables, so they are part of the statement.
 
     Equal values have the same `repr`. A second reason at one place is part of the statement.
     """
@@ -77,19 +73,19 @@ def _plain(value: Any, numbers: Mapping[Mark, int], whys: dict[Mark, str], quote
     if dataclasses.is_dataclass(value):
         why, mark = getattr(value, "why", None), getattr(value, "mark", None)
         own = False
-        if isinstance(why, str) and isinstance(mark, Mark) and not (quoted and isinstance(value, Batch)):
+        if isinstance(why, str) and isinstance(mark, Mark):
             own = whys.setdefault(mark, why) == why
         return [
             type(value).__name__,
             *(
-                (field.name, "why" if own and field.name == "why" else _plain(item, numbers, whys, quoted))
+                (field.name, "why" if own and field.name == "why" else _plain(item, numbers, whys))
                 for field in dataclasses.fields(value)
                 for item in [getattr(value, field.name)]
             ),
         ]
     if isinstance(value, Mapping):
-        return [(key, _plain(item, numbers, whys, quoted)) for key, item in value.items()]
+        return [(key, _plain(item, numbers, whys)) for key, item in value.items()]
     if isinstance(value, tuple):
-        return [_plain(item, numbers, whys, quoted) for item in value]
+        return [_plain(item, numbers, whys) for item in value]
     assert not isinstance(value, (set, frozenset)), "a set has no order, and so no digest"
     return value

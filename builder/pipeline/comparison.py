@@ -61,7 +61,8 @@ def staying_python(selection: Selection) -> list[str]:
 
 
 def with_tables(output: Snapshot, surfaces: Surfaces, manifest: Manifest) -> Snapshot:
-    """The output with the tables of what left in the files of ours that ask for them.
+    """The output with the tables of what left in the files of ours that ask for them; they quote the reasons
+    of batches.
 
     Raises BuildError (R004) for a file of ours that has no place for one of the tables.
     """
@@ -71,9 +72,11 @@ def with_tables(output: Snapshot, surfaces: Surfaces, manifest: Manifest) -> Sna
     problems = [
         Problem("R004", f"{f.overlay} is to be filled, and assigns no `{name} = ...` on one line.", f.mark)
         for f in wanted
-        for name in removed_features.missing(output[f.path])
+        for name in removed_features.missing(manifest.overlays[f.overlay])
     ]
     if problems:
         raise BuildError(problems)
     values = removed_features.tables(surfaces, manifest, manifest.roots.command_line)
-    return output.replace({f.path: removed_features.filled(output[f.path], values) for f in wanted})
+    return output.replace(
+        {f.path: removed_features.filled(manifest.overlays[f.overlay], values) for f in wanted}
+    )

@@ -18,7 +18,7 @@ from builder.errors import BuildError, Problem
 from builder.graph.modules import Summary, summaries
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
-from builder.pipeline.comparison import staying_python
+from builder.pipeline.comparison import staying_python, with_tables
 from builder.pipeline.cut import cut
 from builder.pipeline.graph_answers import GraphAnswers, graph_answers
 from builder.pipeline.measure import Figures, Measured
@@ -158,7 +158,10 @@ class Outcomes:
         values, graphs = known
         upstream, summarized = self._packing.upstream, partial(self._before, values["decided"])
         before = IndexedTree(upstream, self._manifest.packages, summarized)
-        return Cut(**values, upstream=upstream, before=before, summaries=self._recalled.summaries), graphs
+        done = Cut(**values, upstream=upstream, before=before, summaries=self._recalled.summaries)
+        # its tables quote reasons, which may be others now
+        output = with_tables(done.output, done.surfaces, done.manifest)
+        return replace(done, output=output), graphs
 
     def _measure(self, done: Cut, after: IndexedTree, graphs: GraphAnswers) -> Outcome:
         """Measure a cut, and remember its outcome."""

@@ -19,6 +19,7 @@ from builder.errors import Mark
 from builder.manifest import model
 from builder.manifest.model import Manifest
 from builder.manifest.places import FROM_TEXT, Places
+from builder.manifest.statements import Reason
 from builder.overlay.record import Record
 from builder.source.delta import Piece, applied, delta
 from builder.surface.model import Place
@@ -119,6 +120,8 @@ class _Writer:
             return self._fields("manifest", value, FROM_TEXT)
         if isinstance(value, _WITH_REASON) and self._packing.places.whys.get(value.mark) == value.why:  # type: ignore[attr-defined]
             return self._fields("statement", value, ("why",))
+        if isinstance(value, Reason) and (told := self._before_why(value)):
+            return ["reason", *map(self.number, (value.batch, told, value.mark))]
         if isinstance(value, enum.Enum):
             return ["enum", self._class(type(value)), self.number(value.value)]
         if dataclasses.is_dataclass(value) or hasattr(value, "_fields"):
@@ -132,6 +135,12 @@ class _Writer:
         if isinstance(value, (tuple, list)):
             return [type(value).__name__, *map(self.number, value)]
         raise TypeError(f"a {type(value).__name__} cannot be packed")
+
+    def _before_why(self, value: Reason) -> str | None:
+        """What a reason says before it quotes that of its statement: `drop: the reason`."""
+        why = self._packing.places.whys.get(value.mark) if value.mark else None
+        said = value.rule.removesuffix(why) if why else value.rule
+        return said if said != value.rule and said.endswith(": ") else None
 
     def _mark(self, mark: Mark) -> list[Any]:
         number = self._marks.get(mark)
@@ -206,6 +215,7 @@ class _Reader:
             "enum": lambda parts: self._classes[parts[0]](self._values[parts[1]]),
             "manifest": lambda parts: self._made(parts, {n: getattr(packing.manifest, n) for n in FROM_TEXT}),
             "statement": self._statement,
+            "reason": self._reason,
             "texts": lambda parts: _Texts(
                 packing.upstream, {self._values[path]: self._text(path, at) for path, at in _groups(parts, 2)}
             ),
@@ -230,6 +240,10 @@ class _Reader:
         names = [name for name in _fields_of(self._classes[parts[0]]) if name != "why"]
         mark = self._values[parts[1 + names.index("mark")]]
         return self._made(parts, {"why": self._packing.places.whys[mark]})
+
+    def _reason(self, parts: list[int]) -> Reason:
+        batch, said, mark = self._all(parts)
+        return Reason(batch, said + self._packing.places.whys[mark], mark)
 
     def _snapshot(self, parts: list[int]) -> Snapshot:
         upstream, at = self._packing.upstream, 0

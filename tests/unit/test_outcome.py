@@ -18,6 +18,7 @@ from builder.errors import BuildError, Mark
 from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
+from builder.manifest.statements import Reason
 from builder.manifest.switches import switch_off
 from builder.pipeline import build, outcome, request_key
 from builder.pipeline.answers import readings
@@ -37,6 +38,7 @@ CHANGES = [
     ("    why: not part of the distribution\n", "    why: nobody needs it\n"),
     ("to: '\"plain\"', why: the next best}", "to: '\"plain\"', why: a better reason}"),
     ("why: an example of the last resort", "why: the last resort"),
+    ("why: one model is kept", "why: one is enough"),  # the tables of what left quote it
     ("acme.platform.is_alien: false", "acme.platform.is_alien: true"),
     ("acme.platform.GALAXY: {value: falsy}", "acme.platform.GALAXY: {value: truthy}"),
     ("    remove: [.github/, docs/]\n", "    remove: [docs/, .github/]\n"),
@@ -57,7 +59,6 @@ CHANGES = [
     ),
     ("absent: [fancy]}", "absent: [fancy, wide]}"),
     ("label: small", "label: other"),
-    ("why: one model is kept", "why: one is enough"),  # the tables of what left quote it
 ]
 #: changes of upstream: a file, a text of it, and what stands there instead
 PATCHES = [
@@ -159,7 +160,7 @@ def fresh_cut(*_: Any, **__: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "step", [Step(), Step(comments=[LINES[0], LINES[-1]]), Step([1, 2], comments=LINES)], ids=str
+    "step", [Step(), Step(comments=[LINES[0], LINES[-1]]), Step([1, 2], comments=LINES), Step([3])], ids=str
 )
 def test_a_comment_or_a_reason_cuts_nothing(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
@@ -169,7 +170,7 @@ def test_a_comment_or_a_reason_cuts_nothing(step: Step, monkeypatch: pytest.Monk
     assert everything(step, store) == cold
 
 
-@pytest.mark.parametrize("index", range(3, len(CHANGES)))
+@pytest.mark.parametrize("index", range(4, len(CHANGES)))
 def test_any_statement_that_changes_is_asked_again(index: int) -> None:
     assert places(Step([index]).manifest()).stated != places(Step().manifest()).stated
 
@@ -190,11 +191,21 @@ def test_a_batch_that_is_off_and_another_upstream_are_asked_again(monkeypatch: p
     assert len(cuts) == 2
 
 
-def test_a_reason_that_the_output_quotes_is_stated() -> None:
+def test_the_tables_of_a_remembered_output_quote_the_reasons_that_are_stated_now() -> None:
     store = MemoryStore()
     everything(Step(), store)
-    (number,) = (n for n, (_, new) in enumerate(CHANGES) if new == "why: one is enough")
-    assert everything(Step((number,)), store) == everything(Step((number,)), MemoryStore())
+    outputs = everything(Step([3]), store)[3]
+    assert b"one is enough" in outputs["python/acme/removed.py"]
+
+
+def test_a_packed_reason_that_quotes_a_statement_quotes_what_it_says_now() -> None:
+    before, after = Step().manifest(), Step([1]).manifest()
+    edit = next(edit for batch in before.batches for edit in batch.edits if edit.why == "the next best")
+    told = Reason("fancy", f"set: {edit.why}", edit.mark), Reason("fancy", edit.why, edit.mark)
+    first, second = (Packing(one, places(one), deferred(Step().upstream())) for one in (before, after))
+    packed = first.pack(told)
+    assert packed is not None
+    assert [one.rule for one in second.unpack(packed)] == ["set: a better reason", "the next best"]
 
 
 def test_a_proof_uses_nothing_that_is_remembered() -> None:

@@ -17,7 +17,7 @@ from builder.errors import Mark
 from builder.manifest.model import Manifest
 
 #: The fields of a manifest that hold its texts, and what follows from these alone.
-FROM_TEXT = frozenset(["texts", "digest", "statements", "marks", "overlays"])
+FROM_TEXT = frozenset(["texts", "digest", "statements", "scope_statements", "marks", "overlays"])
 
 
 @dataclass(frozen=True, slots=True)

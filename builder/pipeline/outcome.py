@@ -110,17 +110,19 @@ class Outcomes:
         return known[0] if known is not None else None
 
     def recorded(self, record: RecordedCut, tree: str) -> Outcome | None:
-        """Return the outcome that a record holds; None if it is of another manifest or upstream, cannot be
-        read, or gives an output other than `tree`."""
+        """Return the outcome that a record holds, measured again if only reasons changed since; None if it is
+        of other statements or another upstream, cannot be read, or holds an output other than `tree`."""
         try:
-            known = self._outcome({key: text.encode() for key, text in record.entries.items()})
-            if known is None or known.cut.output.tree.id != tree:
+            entries = {key: text.encode() for key, text in record.entries.items()}
+            known = self._outcome(entries, measure=True, tree=tree)
+            # with other reasons, its tables may be others, too
+            if known is None or (self.keys[1] in entries and known.cut.output.tree.id != tree):
                 return None
             output = known.cut.output
             for path in output:
                 if output.tree[path] != self._upstream.tree.get(path):
                     output[path]  # raises where the text is not the one that the tree names
-        except (BuildError, ValueError, AttributeError, TypeError):
+        except (BuildError, LookupError, ValueError, AttributeError, TypeError):
             return None
         return replace(known, record=record)
 
@@ -129,12 +131,14 @@ class Outcomes:
         packed = self._packed(outcome.cut, outcome.graphs, Measured.of(outcome.cut))
         return RecordedCut(proven, __version__, {key: data.decode() for key, data in packed.items()})
 
-    def _outcome(self, entries: Mapping[str, bytes], measure: bool = False) -> Outcome | None:
-        """The outcome, if all of it is among the entries, or with `measure` the cut.
+    def _outcome(
+        self, entries: Mapping[str, bytes], measure: bool = False, tree: str | None = None
+    ) -> Outcome | None:
+        """The outcome, if all of it is among the entries, or with `measure` the cut, whose output was `tree`.
 
         Raises ValueError for an entry that is none.
         """
-        known = self._cut(entries)
+        known = self._cut(entries, tree)
         if known is None:
             return None
         done, graphs = known
@@ -150,10 +154,11 @@ class Outcomes:
             return Outcome(done, after, graphs, measured.figures(done, self._manifest))
         return self._measure(done, after, graphs) if measure else None
 
-    def _cut(self, entries: Mapping[str, bytes]) -> tuple[Cut, GraphAnswers] | None:
-        """The cut with what its graphs answer. Raises ValueError for an entry that is none."""
+    def _cut(self, entries: Mapping[str, bytes], tree: str | None = None) -> tuple[Cut, GraphAnswers] | None:
+        """The cut, whose output was `tree`, with what its graphs answer. Raises ValueError for an entry that
+        is none."""
         known = self._unpacked(self.keys[0], entries)
-        if known is None:
+        if known is None or (tree and known[0]["output"].tree.id != tree):
             return None
         values, graphs = known
         upstream, summarized = self._packing.upstream, partial(self._before, values["decided"])

@@ -198,6 +198,14 @@ def test_the_tables_of_a_remembered_output_quote_the_reasons_that_are_stated_now
     assert b"one is enough" in outputs["python/acme/removed.py"]
 
 
+def test_a_reason_is_stated_in_no_named_scope_either() -> None:
+    scoped = [
+        replace(Step([index]).manifest(), scope_statements={"large": digest})
+        for index, digest in ((1, "1" * 64), (2, "2" * 64))
+    ]
+    assert len({places(manifest).stated for manifest in scoped}) == 1
+
+
 def test_a_packed_reason_that_quotes_a_statement_quotes_what_it_says_now() -> None:
     before, after = Step().manifest(), Step([1]).manifest()
     edit = next(edit for batch in before.batches for edit in batch.edits if edit.why == "the next best")

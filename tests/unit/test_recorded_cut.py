@@ -69,15 +69,13 @@ def test_a_record_gives_every_file_of_the_build() -> None:
     assert applied_record(Step(), cut, tree) == files
 
 
-def test_a_record_holds_for_other_comments_with_the_places_of_the_manifest_at_hand() -> None:
+@pytest.mark.parametrize("step", [Step(comments=LINES), Step([0]), Step([3])], ids=str)
+def test_a_record_holds_for_other_comments_and_reasons(step: Step) -> None:
     cut, tree, _ = recorded(Step())
-    commented = Step(comments=LINES)
-    assert applied_record(commented, cut, tree) == recorded(commented)[2]
+    assert applied_record(step, cut, tree) == recorded(step)[2]
 
 
-@pytest.mark.parametrize(
-    "step", [Step([3]), Step([0]), Step(patches=[0])], ids=["fact", "reason", "upstream"]
-)
+@pytest.mark.parametrize("step", [Step([4]), Step(patches=[0])], ids=["fact", "upstream"])
 def test_a_record_is_of_no_other_manifest_and_no_other_upstream(step: Step) -> None:
     cut, tree, _ = recorded(Step())
     assert applied_record(step, cut, tree) is None

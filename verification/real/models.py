@@ -30,7 +30,8 @@ def _write(architecture: str, quantization: str, folder: Path, experts: int) -> 
     dense = LAYERS if adapted else DENSE
     config = configuration.configuration(architecture, LAYERS, dense, False, quantization)
     config.update((key, value) for key, value in _WIDER.items() if key in config)
-    config.update({"n_routed_experts": experts, **_GROUPS} if experts else {})
+    if experts:
+        config.update({"n_routed_experts": experts, **_GROUPS})
     configuration.write(config, folder)
     weights.write(config, folder)
     tokenizer.write(folder)

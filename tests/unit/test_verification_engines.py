@@ -26,7 +26,7 @@ _FILE = "python/sglang/srt/layers/scale.py"
 
 def answer(number: float) -> dict[str, Any]:
     output = {"text": "", "ids": [1], "logprobs": [float(number).hex()], "top": []}
-    one = {"alone": [output], "structured": [], "together": [output]}
+    one = {"alone": [output], "structured": [], "together": [output], "mixed": []}
     return {"rounds": [one, one], "digest": f"{number}", "arguments": {}, "seconds": {}}
 
 

@@ -27,7 +27,7 @@ def answer(*alone: list[tuple[int, float]]) -> dict[str, Any]:
     """What an engine says whose rounds differ in one output: (token, log-probability) of each step."""
     rounds = [
         {"alone": [{"ids": [step[0] for step in said], "logprobs": [step[1].hex() for step in said]}],
-         "structured": [], "together": []}
+         "structured": [], "together": [], "mixed": []}
         for said in alone
     ]  # fmt: skip
     return {"rounds": rounds, "digest": "d", "arguments": {}, "seconds": {}}
@@ -87,7 +87,7 @@ class TestRealKernels:
         def of(alone: Sequence[float], together: float) -> dict[str, Any]:
             said = [[{"ids": [1], "logprobs": [value.hex()]} for value in values]
                     for values in (alone, (together,))]  # fmt: skip
-            rounds = [{"alone": said[0], "structured": [], "together": said[1]}]
+            rounds = [{"alone": said[0], "structured": [], "together": said[1], "mixed": []}]
             return {"rounds": rounds, "digest": "d", "arguments": {}, "seconds": {}}
 
         upstream = [of((-1.0, -2.0), -3.0), of((-1.25, -2.0), -3.0)]
@@ -102,7 +102,7 @@ class TestRealKernels:
                 {"ids": [1], "logprobs": [first.hex()]},
                 {"ids": [second[0], after], "logprobs": [second[1].hex(), "-0x1p+0"]},
             ]
-            rounds = [{"alone": said, "structured": [], "together": []}]
+            rounds = [{"alone": said, "structured": [], "together": [], "mixed": []}]
             return {"rounds": rounds, "digest": "d", "arguments": {}, "seconds": {}}
 
         upstream = [of(-1.0, (2, -1.0), 5), of(-1.0 - 2**-20, (2, -1.0), 5)]

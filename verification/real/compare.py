@@ -14,7 +14,7 @@ from verification.results import FAILED, NOT_RUN, PASSED, Case
 
 #: Times and memory that differ by a smaller share are the same.
 _MEASURED = 0.01
-_PARTS = ("alone", "structured", "together")
+_PARTS = ("alone", "structured", "together", "mixed")
 #: Upstream's own runs may differ by this much in a log-probability and still bound ours: what another
 #: order of additions does to bfloat16.
 _ROUNDING = 2.0**-4

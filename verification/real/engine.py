@@ -27,6 +27,12 @@ _SCHEMA = {
     "properties": {"city": {"type": "string", "maxLength": 5}, "sunny": {"type": "boolean"}},
     "required": ["city", "sunny"],
 }
+#: What the requests of a batch ask for, in turn: they end at different times, each with state of its own.
+_MIXED: tuple[dict[str, Any], ...] = (
+    {}, {"frequency_penalty": 0.7}, {"presence_penalty": 0.7}, {"repetition_penalty": 1.3},
+    {"logit_bias": {"20": 4.0, "21": -4.0}}, {"ignore_eos": False, "min_new_tokens": 6},
+    {"ignore_eos": False, "stop_token_ids": [30, 31, 32, 33]},
+)  # fmt: skip
 
 
 def main() -> None:
@@ -49,7 +55,7 @@ def main() -> None:
             _generate(engine, input_ids=prompt, **_adapter(adapters[index % len(prompts)]))
             for index, prompt in enumerate(prompts * (1 + asked["again"]))
         ]
-        alone = [_said(each) for each in replies]
+        alone = [_said(each) | _verified(each) for each in replies]
         cached.append(sum(each["meta_info"].get("cached_tokens", 0) for each in replies))
         flush(engine)
         structured = [
@@ -58,7 +64,13 @@ def main() -> None:
         ]
         flush(engine)
         together = [_said(each) for each in _generate(engine, input_ids=prompts, **_adapter(adapters))]
-        rounds.append({"alone": alone, "structured": structured, "together": together})
+        flush(engine)
+        mixed = (
+            [_said(each) for each in _generate(engine, _mixed(len(prompts)), input_ids=prompts)]
+            if asked["structured"]
+            else []
+        )
+        rounds.append({"alone": alone, "structured": structured, "together": together, "mixed": mixed})
     done = time.perf_counter()
     info = engine.get_server_info()
     states = info.get("internal_states") or [{}]
@@ -110,12 +122,24 @@ def _adapter(named: str | Sequence[str | None] | None) -> dict[str, Any]:
     return {"lora_path": named} if named and any(named) else {}
 
 
-def _generate(engine: Any, sampling: Mapping[str, Any] = _SAMPLING, **asked: Any) -> Any:
-    return engine.generate(sampling_params=dict(sampling), return_logprob=True, top_logprobs_num=3, **asked)
+def _generate(
+    engine: Any, sampling: Mapping[str, Any] | list[dict[str, Any]] = _SAMPLING, **asked: Any
+) -> Any:
+    given = sampling if isinstance(sampling, list) else dict(sampling)
+    return engine.generate(sampling_params=given, return_logprob=True, top_logprobs_num=3, **asked)
 
 
 def _structured() -> dict[str, Any]:
     return {**_SAMPLING, "ignore_eos": False, "max_new_tokens": 64, "json_schema": json.dumps(_SCHEMA)}
+
+
+def _mixed(count: int) -> list[dict[str, Any]]:
+    """The parameters of so many requests; one of them gives JSON."""
+    found = [
+        {**_SAMPLING, "max_new_tokens": 6 + index % 13, **_MIXED[index % len(_MIXED)]}
+        for index in range(count)
+    ]
+    return [*found[:-1], _structured()]
 
 
 def flush(engine: Any) -> None:
@@ -133,6 +157,12 @@ def _said(output: dict[str, Any]) -> dict[str, Any]:
     own = [float(each[0]).hex() for each in meta["output_token_logprobs"]]
     top = [[[float(one[0]).hex(), one[1]] for one in each or ()] for each in meta["output_top_logprobs"]]
     return {"text": output["text"], "ids": output["output_ids"], "logprobs": own, "top": top}
+
+
+def _verified(output: dict[str, Any]) -> dict[str, Any]:
+    """How often the target model had to look at drafts: tokens do not tell what a draft proposes."""
+    count = output["meta_info"].get("spec_verify_ct")
+    return {} if count is None else {"passes": count}
 
 
 if __name__ == "__main__":

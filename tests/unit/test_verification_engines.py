@@ -158,7 +158,7 @@ class TestMutants:
     @staticmethod
     def check(folder: Path, upstream: str = _SOURCE) -> engines.Check:
         theirs = folder / "theirs" / _FILE
-        theirs.parent.mkdir(parents=True)
+        theirs.parent.mkdir(parents=True, exist_ok=True)
         theirs.write_text(upstream)
         return mutants.check(
             asker(folder, 4), places(folder), [_CONFIGURATION], folder / "work", 5, 1, lambda check: None
@@ -169,6 +169,8 @@ class TestMutants:
         assert check.verdict == PASSED and len(check.cases) == 1  # of the one line that is executed
         assert "killed by c" in check.cases[0].lines[0]
         assert "ours-among-mutants" in machine.asked
+        assert self.check(tmp_path) == check  # another call goes on from there
+        assert machine.asked.count("mutant-0") == machine.asked.count("ours-recorded") == 1
 
     def test_ours_has_to_pass_as_it_is(self, tmp_path: Path, machine: Machine) -> None:
         check = self.check(tmp_path, _SOURCE.replace("* 2", "* 3"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -32,7 +33,7 @@ def check(
     """Draw mutants of lines that ours executes in these configurations, and ask an engine of each of them.
 
     What one configuration does not kill is tried in the next that executes the line. Ours as it is runs among
-    them, and has to pass.
+    them, and has to pass. What came of a trial is kept in `work`, so that another call goes on from there.
     """
     if not _MONITORS:
         return Check("mutants", (Case("mutants", NOT_RUN, ("it takes Python 3.12",)),))
@@ -54,10 +55,16 @@ def check(
         for each in configurations:
             if one.line not in lines.get(each.name, {}).get(one.path, ()):
                 continue
-            answer = asker.ask(ours, each, f"mutant-{number}", {edited.EDIT: str(file.resolve())})
-            if answer.get("late"):
-                return
-            said = judged(against(each, answer), answer, each.name)
+            kept = work / "tried" / f"{each.name}-{hashlib.sha256(file.read_bytes()).hexdigest()[:32]}.json"
+            if kept.exists():
+                said = json.loads(kept.read_text())
+            else:
+                answer = asker.ask(ours, each, f"mutant-{number}", {edited.EDIT: str(file.resolve())})
+                if answer.get("late"):
+                    return
+                said = judged(against(each, answer), answer, each.name)
+                kept.parent.mkdir(exist_ok=True)
+                kept.write_text(json.dumps(said))
             answers[each.name][one.name] = said
             print(one.name, said, flush=True)
             keep(_told(chosen, answers))
@@ -115,7 +122,13 @@ def _recorded(
     """What ours says in a configuration, and file -> lines of our tree that it executes."""
     folder = (work / "lines" / one.name).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    answer = asker.ask(ours, one, "ours-recorded", {edited.LINES: f"{ours.tree}{os.pathsep}{folder}"})
+    kept = folder.with_suffix(".json")
+    if kept.exists():
+        answer = json.loads(kept.read_text())
+    else:
+        answer = asker.ask(ours, one, "ours-recorded", {edited.LINES: f"{ours.tree}{os.pathsep}{folder}"})
+        if not answer.get("late"):
+            kept.write_text(json.dumps(answer))
     found = edited.recorded(folder).items()
     return answer, {Path(path).relative_to(ours.tree).as_posix(): lines for path, lines in found}
 

@@ -20,7 +20,7 @@ from builder.lift.statements import batch_of, statements, words
 from builder.lift.trial import trial
 from builder.manifest.model import Manifest
 from builder.parallel import Future
-from builder.pipeline.ranges import UNKNOWN, About, about
+from builder.pipeline.ranges import About, about
 from builder.pipeline.request_key import own_digest
 from builder.pipeline.run import Recalled, digest_of
 from builder.tree import GITLINK, Snapshot
@@ -136,7 +136,8 @@ def _read(job: Job, commit: Commit) -> tuple[int, Snapshot, About]:
         return release.time, snapshot(release), about(release, job.manifest)
     read = read_commit(job.source, commit.id, job.manifest.upstream.project)
     blobs = git.read_blobs(job.source, [e.blob for e in read.tree.values() if e.mode != GITLINK])
-    return read.time, Snapshot(read.tree, blobs), UNKNOWN
+    pinned = any(pin.commit == commit.id for pin in job.manifest.upstream.pins.values())
+    return read.time, Snapshot(read.tree, blobs), About(unproven=not pinned)
 
 
 def _cpu() -> float:

@@ -29,13 +29,16 @@ def hidden_uses(
     world: SpecializerWorld, hierarchy: Hierarchy, before: Callable[[str], Unit | None]
 ) -> Iterator[Leftover]:
     """Every such use. `before`: a file as upstream has it."""
+    absent: dict[str, dict[str, str]] = {}  # class -> member -> its qualified name
     for name in sorted(world.facts.symbols):
         owner, _, member = name.rpartition(".")
-        if owner.rpartition(".")[0] not in world.paths:
-            continue
+        if owner.rpartition(".")[0] in world.paths:
+            absent.setdefault(owner, {})[member] = name
+    for owner, members in absent.items():
         for cls in hierarchy.named(owner):
-            yield from _exposed(world, hierarchy, cls, member, name)
-            yield from given_uses(world, hierarchy, cls, member, name, before)
+            for member, name in members.items():
+                yield from _exposed(world, hierarchy, cls, member, name)
+            yield from given_uses(world, hierarchy, cls, members, before)
     yield from _exported(world)
 
 

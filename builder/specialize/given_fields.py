@@ -7,7 +7,7 @@ an heir, is looked at.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from builder.source.fields import nodes
 from builder.specialize.dead_code.class_statements import Class
@@ -26,17 +26,17 @@ def given_uses(
     world: SpecializerWorld,
     hierarchy: Hierarchy,
     cls: Class,
-    field: str,
-    name: str,
+    absent: Mapping[str, str],
     before: Callable[[str], Unit | None],
 ) -> Iterator[Leftover]:
     """Calls and patterns that give a field that is gone, or whose positions count it.
 
-    `before`: a file as upstream has it.
+    `absent`: name of an absent field -> its qualified name; `before`: a file as upstream has it.
     """
     upstream = before(cls.unit.path)
     fields = _fields(upstream, cls.node.name) if upstream is not None else []
-    if field not in fields:
+    gone = {field: name for field, name in absent.items() if field in fields}
+    if not gone:
         return
     counts_all = any(names_of(base)[:1] == ("NamedTuple",) for base in cls.node.bases)
     heirs = hierarchy.heirs(cls)
@@ -45,8 +45,9 @@ def given_uses(
     makers += [(each.unit, call) for each in family for call in _inside(each)]
     for unit, node in makers:
         positions = _positions(unit, node)
-        if positions > fields.index(field) or (positions and counts_all) or _gives(node, field):
-            yield use_of(unit, node, f"{cls.node.name}({field})", name, unit.scope_of(node).qualname)
+        for field, name in gone.items():
+            if positions > fields.index(field) or (positions and counts_all) or _gives(node, field):
+                yield use_of(unit, node, f"{cls.node.name}({field})", name, unit.scope_of(node).qualname)
 
 
 def _fields(unit: Unit, cls: str) -> list[str]:

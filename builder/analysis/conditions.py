@@ -53,9 +53,12 @@ class Conditions:
     def arm(self, place: Place, text: str) -> tuple[object, Reason] | None:
         """Return the value of `a if condition else b` if the facts decide it: a literal or its source."""
         reader, node = self._reader(place), _parsed(text)
-        decided = self.truth(node.test, reader) if reader and isinstance(node, ast.IfExp) else None
-        if decided is None or not isinstance(node, ast.IfExp):
+        asked = node.test if isinstance(node, ast.IfExp) else node
+        decided = self.truth(asked, reader) if reader and asked is not None else None
+        if decided is None:
             return None
+        if not isinstance(node, ast.IfExp):
+            return decided.truth, decided.cause
         taken = node.body if decided.truth else node.orelse
         value = taken.value if isinstance(taken, ast.Constant) else ast.unparse(taken)
         return value, decided.cause

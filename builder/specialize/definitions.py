@@ -34,6 +34,9 @@ def _names(unit: Unit, scope: Scope, prefix: str, counts: Callable[[Binding], bo
     for name, bindings in scope.names.items():
         full = f"{prefix}.{name}"
         for binding in filter(counts, bindings):
+            alias = binding.alias
+            if isinstance(binding.node, ast.Import) and alias and not alias.asname and "." in alias.name:
+                continue  # `import a.b` binds `a`, which does not vanish with `a.b`
             home = unit.absolute(binding.node) if isinstance(binding.node, ast.ImportFrom) else ""
             if home == unit.name != unit.package:
                 continue  # it takes the name from itself; a package has its modules so

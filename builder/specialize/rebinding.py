@@ -36,6 +36,12 @@ _WRITES_OWN = re.compile(
     rb"(?:\b(?:globals|locals|vars)\(\)|modules\[[^\]]*\]\.__dict__)"
     rb"\s*(?:\[(?!\s*[\"'][^\"'\n]*[\"']\s*\])|\.\s*(?:update|setdefault|__setitem__|pop|clear)\b)"
 )
+#: What gives its own module names that no statement binds.
+_MAKES_OWN = re.compile(
+    rb"(?<![\w.])exec\s*\(|setattr\(\s*(?:sys\.)?modules\[|\bglobals\(\)\s*\[[^\]\n]*\]\s*=(?!=)"
+)
+#: Bases and decorators that give a class no attribute that a program asks for.
+_GIVE_NOTHING = frozenset(["ABC", "Generic", "Protocol", "dataclass", "object"])
 #: What names of modules that tests use to write names.
 _OF_TESTS = frozenset([b"mock", b"monkeypatch"])
 
@@ -286,6 +292,41 @@ def named_elsewhere(world: SpecializerWorld, name: str) -> bool:
 def module_removed(world: SpecializerWorld, module: str) -> bool:
     """Return whether a module of the program left."""
     return world.is_removed(module)
+
+
+@question
+def given_otherwise(world: SpecializerWorld, module: str, name: str) -> bool:
+    """Return whether a module may have a name whose statements left: by a star import, as a module below it,
+    made on demand, or written by its text."""
+    path, full = world.paths.get(module), f"{module}.{name}"
+    if path is None or full in world.facts.symbols:
+        return False
+    bound = world.module_bindings(path)
+    return (
+        world.is_module(full)
+        or "__getattr__" in bound.names
+        or _WRITES_OWN.search(world.files[path]) is not None
+        or _MAKES_OWN.search(world.files[path]) is not None
+        or any(world.is_outside(star) or world.defines(star, name) for star in bound.stars)
+    )
+
+
+@question
+def inherited(world: SpecializerWorld, owner: str, name: str) -> bool:
+    """Return whether a class may have an attribute whose statement left from a base, or by a decorator."""
+    module, _, last = owner.rpartition(".")
+    path = world.paths.get(module)
+    if path is None or f"{owner}.{name}" in world.facts.symbols:
+        return False
+    bindings = world.unit(path).scopes.root.names.get(last, ())
+    classes = (binding.node for binding in bindings if isinstance(binding.node, ast.ClassDef))
+    return any(gives_attributes(each) for node in classes for each in (*node.bases, *node.decorator_list))
+
+
+def gives_attributes(base: ast.expr) -> bool:
+    """Return whether a base or a decorator may give a class attributes, beside those that every class has."""
+    name = (names_of(base.value if isinstance(base, ast.Subscript) else base) or ("",))[0]
+    return name not in _GIVE_NOTHING and not name.endswith(("Enum", "Flag"))
 
 
 @question

@@ -162,6 +162,10 @@ class SpecializerWorld:
     def is_module(self, name: str) -> bool:
         return name in self.paths or name in self._folders
 
+    def is_outside(self, name: str) -> bool:
+        """Return whether a module is none of the program, so that nobody knows what it exports."""
+        return name not in self.paths and self.module_gone(name) is None
+
     def has_file(self, name: str) -> bool:
         """Return whether a module is a file, and not only a folder."""
         return name in self.paths
@@ -190,7 +194,10 @@ class SpecializerWorld:
 
             return None if is_alias(self, module, name) else Gone(module)
         if self.is_gone(full):
-            return Gone(full)
+            from builder.specialize.rebinding import given_otherwise  # likewise
+
+            if not given_otherwise(self, module, name):
+                return Gone(full)
         path = self.paths.get(module)
         if path is None:
             if self.is_module(full):
@@ -226,15 +233,20 @@ class SpecializerWorld:
                     found.add(self.canonical(star, name))
                 elif star not in self.paths and not name.startswith("_") and self.module_gone(star) is None:
                     return full  # nobody knows what a module outside the tree exports
-            # a fallback that is gone leaves the other import
+            # a fallback that is gone leaves the other import, or what a star import brings
             alive = {f for f in found if not isinstance(f, Gone)}
-            if len(alive) == 1:
-                return alive.pop()
-            return full if alive else sorted(found, key=str)[0]  # without one alive all of them are Gone
-        for source in bound.stars:
-            if source in self.paths and self.defines(source, name):
-                return self.canonical(source, name)
-        return None
+            if not alive:  # then all of them are Gone
+                outside = full if any(map(self.is_outside, bound.stars)) else None
+                return self._brought(bound, name, full) or outside or sorted(found, key=str)[0]
+            return alive.pop() if len(alive) == 1 else full
+        return self._brought(bound, name, full)
+
+    def _brought(self, bound: ModuleBindings, name: str, full: str) -> str | Gone | None:
+        """What star imports bring under a name: of several whichever comes last, if it exports the name."""
+        found = {self.canonical(star, name) for star in bound.stars if self.defines(star, name)}
+        if len(found) == 1 and not any(map(self.is_outside, bound.stars)):
+            return found.pop()
+        return full if found else None
 
     @staticmethod
     def _is_about(module: str, what: Imported) -> bool:

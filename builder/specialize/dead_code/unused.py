@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.util import find_spec
 
 from builder.source.fields import nodes
 from builder.source.layout import suites
@@ -210,6 +213,8 @@ def unnoticed(
             whole = leaving.issuperset(bound.node.names)
             asked = [source] if whole else []
             asked += submodules(world, source, alias.name)
+            if _is_standard_module(f"{source}.{alias.name}"):
+                asked.append(f"{source}.{alias.name}")
         noticed = [
             each
             for module in asked
@@ -222,6 +227,17 @@ def unnoticed(
             or imported_before(world, links, unit, bound.node, leaving, noticed)
         ):
             yield bound
+
+
+@cache
+def _is_standard_module(name: str) -> bool:
+    """Return whether the standard library has a module below one of its packages: `xml.sax`."""
+    if name.partition(".")[0] not in sys.stdlib_module_names:
+        return False
+    try:
+        return find_spec(name) is not None
+    except ImportError:  # what is before the last dot is no package
+        return False
 
 
 def _is_tried(unit: Unit, stmt: ast.stmt) -> bool:

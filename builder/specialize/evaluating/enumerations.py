@@ -48,12 +48,19 @@ class Enumeration:
         for inner in self.stmt.body:
             if isinstance(inner, ast.Assign) and isinstance(inner.targets[0], ast.Name):
                 if self._is_automatic(inner.value):
+                    if inner in removed and self._shares_number(inner):
+                        return True
                     continue
                 value = ast.dump(inner.value)
                 if inner not in removed and first.setdefault(value, inner) in removed:
                     return True
                 first.setdefault(value, inner)
         return False
+
+    def _shares_number(self, automatic: ast.stmt) -> bool:
+        """Return whether a number is written down for another member, which may share it."""
+        values = (s.value for s in self.stmt.body if isinstance(s, ast.Assign) and s is not automatic)
+        return any(_number(value) is not None for value in values)
 
     def kept_numbers(self, removed: Collection[ast.AST]) -> Iterator[Replace]:
         """Give a member its number where `auto()` would count anew, because one before it leaves."""

@@ -18,7 +18,7 @@ from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.folding import effects
 from builder.specialize.folding.flow import bound_before
-from builder.specialize.rebinding import import_rebound, rebound
+from builder.specialize.rebinding import given_otherwise, import_rebound, inherited, rebound
 from builder.specialize.unit import Unit
 from builder.specialize.world import Asked, SpecializerWorld
 
@@ -76,7 +76,7 @@ class Evaluator:
             gone = self.world.module_gone(full)
             if gone is not None:
                 return Gone(gone)
-            if self.world.is_gone(full):
+            if self.world.is_gone(full) and not self.hinders(inherited, base, node.attr):
                 return Gone(full)
             return full
         return None
@@ -85,14 +85,16 @@ class Evaluator:
         owner = scope.find(name)
         at: Scope | None = scope
         while at is not None and at is not owner:  # imports that an earlier round took away
-            if (at.qualname, name) in self._local and name not in at.names:
+            visible = at is scope or at.kind != "class"  # a class hides nothing from its methods
+            if visible and (at.qualname, name) in self._local and name not in at.names:
                 return Gone(self._local[at.qualname, name])
             at = at.parent
         if owner is None:
             if self.unit.scopes.root.star and self.world.defines(self.unit.name, name):
                 return self.world.canonical(self.unit.name, name)
             full = f"{self.unit.name}.{name}"
-            return Gone(full) if self.world.is_gone(full) else name
+            gone = self.world.is_gone(full) and not self.hinders(given_otherwise, self.unit.name, name)
+            return Gone(full) if gone else name
         if owner.kind == "module":
             meant = self.world.canonical(self.unit.name, name)
             return self._unless_rebound(meant, f"{self.unit.name}.{name}")

@@ -14,7 +14,7 @@ from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.expressions import Expressions
-from builder.specialize.rebinding import attribute_named, has_setter
+from builder.specialize.rebinding import attribute_named, gives_attributes, has_setter
 from builder.specialize.world import Asked
 
 #: What lists the attributes of an object, or takes them by a name that is put together.
@@ -50,7 +50,7 @@ class Assignments:
         self.world = evaluator.world
 
     def plain(self, stmt: ast.Assign, scope: Scope) -> bool:
-        named = scope.kind in ("module", "class")
+        named = scope.kind == "module" or (scope.kind == "class" and not self._inherits(scope, stmt.targets))
         aliases = named and all(isinstance(target, ast.Name) for target in stmt.targets)
         if aliases and isinstance(self.evaluator.value(stmt.value, scope), Gone):
             return False  # an alias of what is gone is gone, and so are several
@@ -68,6 +68,14 @@ class Assignments:
             self.expressions.fold(target, scope)
         self._value(stmt.targets, stmt.value, scope)
         return True
+
+    def _inherits(self, scope: Scope, targets: Sequence[ast.expr]) -> bool:
+        """Return whether a class may have attributes of these names from its base, or a text asks for one."""
+        bases = scope.node.bases  # type: ignore[attr-defined]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        return any(map(gives_attributes, bases)) or any(
+            self.evaluator.hinders(attribute_named, name) for name in names
+        )
 
     def annotated(self, stmt: ast.AnnAssign, scope: Scope) -> bool:
         if isinstance(stmt.target, ast.Name):

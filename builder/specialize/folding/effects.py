@@ -172,7 +172,11 @@ def _may_be_iterator(node: ast.expr, scope: Scope) -> bool:
         if owner is not None and owner.kind == "module":
             return any(map(_binds_iterator, owner.names[node.id]))
         return owner is not None and not _is_container(scope, node.id)
-    return isinstance(node, ast.GeneratorExp)
+    if isinstance(node, ast.BoolOp):
+        return any(_may_be_iterator(value, scope) for value in node.values)
+    if isinstance(node, ast.IfExp):
+        return any(_may_be_iterator(value, scope) for value in (node.body, node.orelse))
+    return isinstance(node, (ast.GeneratorExp, ast.Subscript))
 
 
 def _fills_itself(evaluator: Evaluator, node: ast.Subscript, scope: Scope) -> bool:
@@ -182,7 +186,7 @@ def _fills_itself(evaluator: Evaluator, node: ast.Subscript, scope: Scope) -> bo
         return False
     last = names_of(node.value)[:1] if isinstance(node.value, (ast.Name, ast.Attribute)) else ()
     made = (
-        rb"\b" + last[0].encode() + rb"\b[^=\n]*=[^=\n]*(?:defaultdict|[A-Z]\w*)\("
+        rb"\b%b\b(?:[^=\n]*=[^=\n]*[A-Z]\w*\(|[^\n]*=[^;]{0,80}?\bdefaultdict\b)" % last[0].encode()
         if last
         else rb"defaultdict"
     )
@@ -223,6 +227,9 @@ def leaves_trace(parts: list[ast.expr], scope: Scope) -> bool:
     expression an asynchronous one.
     """
     inside = [inner for part in parts for inner in nodes(part)]
-    if isinstance(scope.node, ast.GeneratorExp) and any(isinstance(inner, ast.Await) for inner in inside):
-        return True
+    at: Scope | None = scope
+    while at is not None and at.kind == "comprehension":  # a list in a generator makes it asynchronous, too
+        if isinstance(at.node, ast.GeneratorExp) and any(isinstance(inner, ast.Await) for inner in inside):
+            return True
+        at = at.parent
     return any(isinstance(inner, _BINDS) for inner in inside)

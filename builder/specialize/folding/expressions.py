@@ -202,8 +202,9 @@ class Expressions:
         # a record with a part that is gone is gone as a whole
         parts = item.elts if isinstance(item, ast.Tuple) else []
         gone = [isinstance(self.evaluator.value(part, scope), Gone) for part in parts]
-        others = (part for part, g in zip(parts, gone, strict=True) if not g)
-        return any(gone) and all(self._harmless(part, scope) for part in others)
+        others = [part for part, g in zip(parts, gone, strict=True) if not g]
+        record = any(gone) and (gone[0] or all(isinstance(part, ast.Constant) for part in others))
+        return record and all(self._harmless(part, scope) for part in others)
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
         for index, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):

@@ -109,8 +109,17 @@ class Imports:
         """Remember the names that only this import bound as gone."""
         for index, why in gone.items():
             alias, name = stmt.names[index], _bound(stmt, index)
+            if name in scope.outer or self._brought_later(name, scope, stmt):
+                continue  # another scope's name, or one that a star import binds after it
+            if isinstance(stmt, ast.Import) and not alias.asname and self.world.module_gone(name) is None:
+                continue  # `import a.b` binds `a`, which is there
             if all(b.alias is alias for b in scope.names.get(name, ())):
                 self.local[scope.qualname, name] = why
+
+    def _brought_later(self, name: str, scope: Scope, stmt: ast.stmt) -> bool:
+        """Return whether a star import after a statement may bind a name."""
+        modules = (self.unit.absolute(star) for star in scope.star if star.lineno > stmt.lineno)
+        return any(self.world.is_outside(module) or self.world.defines(module, name) for module in modules)
 
     # -- guarded imports ----------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from builder.specialize.rebinding import is_class, rebound
 from builder.specialize.world import SpecializerWorld, question
 
 #: Builtins whose result shows no positions of their argument, and those whose result has the same positions.
-_BLIND_CALLS = frozenset(["all", "any", "dict", "frozenset", "isinstance", "issubclass", "set"])
+_BLIND_CALLS = frozenset(["any", "dict", "frozenset", "isinstance", "issubclass", "set"])
 _SAME_POSITIONS = frozenset(["list", "sorted", "tuple"])
 #: Types of collections whose order is that in which keys came: those that stay keep theirs.
 _BY_KEY = frozenset(["collections.OrderedDict", "collections.defaultdict"])
@@ -91,6 +91,12 @@ def _filled(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
                 yield node.value
 
 
+def _denies(node: ast.expr) -> bool:
+    if isinstance(node, ast.Compare):
+        return any(isinstance(op, (ast.NotEq, ast.NotIn, ast.IsNot)) for op in node.ops)
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+
+
 class _Uses:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
@@ -124,6 +130,8 @@ class _Uses:
         whole = self.unit.module.parents[parent]
         if node is not parent.iter:
             return True  # a condition: only its truth is asked
+        if isinstance(whole, ast.GeneratorExp) and _denies(whole.elt):
+            return False  # what is false of a class that is gone becomes true of it
         return isinstance(whole, (ast.SetComp, ast.DictComp)) or self.unseen(whole, scope)  # type: ignore[arg-type]
 
     def _same(self, parent: ast.expr, node: ast.expr, scope: Scope) -> bool:

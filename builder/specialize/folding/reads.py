@@ -39,8 +39,8 @@ def _takes_entry(unit: Unit, word: str, value: str) -> bool:
 def _is_entry(unit: Unit, node: ast.AST, value: str) -> bool:
     if isinstance(node, ast.MatchMapping):
         return any(text(key) == value for key in node.keys)
-    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "pop":
-        return [text(argument) for argument in node.args] == [value]
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("get", "pop", "setdefault"):
+        return [text(argument) for argument in node.args[:1]] == [value]
     if not isinstance(node, ast.Subscript) or text(node.slice) != value:
         return False
     return not isinstance(node.ctx, ast.Store) or isinstance(unit.module.parents.get(node), ast.AugAssign)

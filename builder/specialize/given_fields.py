@@ -46,7 +46,7 @@ def given_uses(
     for unit, node in makers:
         positions = _positions(unit, node)
         for field, name in gone.items():
-            if positions > fields.index(field) or (positions and counts_all) or _gives(node, field):
+            if positions > fields.index(field) or (positions and counts_all) or _gives(unit, node, field):
                 yield use_of(unit, node, f"{cls.node.name}({field})", name, unit.scope_of(node).qualname)
 
 
@@ -115,11 +115,28 @@ def _positions(unit: Unit, node: ast.AST) -> float:
     return float("inf") if made or given else len(arguments) - len(starred)
 
 
-def _gives(node: ast.AST, field: str) -> bool:
+def _fills_dict(unit: Unit, field: str) -> bool:
+    """Return whether a file gives a dict a key of this name: as a key, an item, or a keyword."""
+    for node in nodes_on(unit, field):
+        if isinstance(node, ast.keyword) and node.arg == field:
+            return True
+        if isinstance(node, ast.Constant) and node.value == field:
+            parent = unit.module.parents.get(node)
+            if isinstance(parent, ast.Dict) or isinstance(getattr(parent, "ctx", None), ast.Store):
+                return True
+    return False
+
+
+def _gives(unit: Unit, node: ast.AST, field: str) -> bool:
     """Return whether a call has a field as a keyword, or in a dict: `Args(**{"mode": 1})`,
     `Args(**dict(mode=1))`."""
+    if isinstance(node, ast.MatchClass):
+        return field in node.kwd_attrs
     keywords = getattr(node, "keywords", ())
-    parts = (part for k in keywords if k.arg is None for part in nodes(k.value))
+    unpacked = [k.value for k in keywords if k.arg is None]
+    if any(isinstance(value, ast.Name) for value in unpacked) and _fills_dict(unit, field):
+        return True
+    parts = (part for value in unpacked for part in nodes(value))
     return any(k.arg == field for k in keywords) or any(
         (isinstance(part, ast.Dict) and any(key is not None and text(key) == field for key in part.keys))
         or (isinstance(part, ast.keyword) and part.arg == field)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from builder.graph.names import imported_module
 from builder.source.fields import nodes
+from builder.specialize.dead_code.dynamic_names import formed
 from builder.specialize.evaluating.names import longest_word, names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.own_namespace import lists_own_names
@@ -54,11 +55,20 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
     module, _, name = qualified.rpartition(".")
     if module_exposed(world, module) or _is_spelled(world, qualified) or _is_reflected(world, qualified):
         return True
+    if module in world.paths and _is_covered(world.unit(world.paths[module]), name):
+        return True
     return any(
         _may_be_module(world, unit, node.value, module)
         for unit, node in _attribute_stores(world, name)
         if not _is_self(node.value)
     )
+
+
+def _is_covered(unit: Unit, name: str) -> bool:
+    """Return whether a star import stands after the first binding of a name."""
+    root = unit.scopes.root
+    first = min((getattr(b.node, "lineno", 0) for b in root.names.get(name, ())), default=None)
+    return first is not None and any(star.lineno > first for star in root.star)
 
 
 def _is_reflected(world: SpecializerWorld, qualified: str) -> bool:
@@ -78,6 +88,12 @@ def _is_reflected(world: SpecializerWorld, qualified: str) -> bool:
         return True
     naming_it = writing & world.words.holding([name])
     if any(name in world.outline(path).quoted for path in naming_it if path == own or path in naming_module):
+        return True
+    if any(
+        name.decode() in formed(world.files[path]).names
+        for path in naming_it & world.words.holding([b"exec", b"eval"])
+        if path == own or path in naming_module
+    ):
         return True
     patched = re.compile(rb"\.%b[\"']|[(,]\s*%b=" % (name, name))
     return any(patched.search(world.files[path]) for path in naming_it & world.words.holding(_OF_TESTS))
@@ -123,11 +139,51 @@ def import_rebound(world: SpecializerWorld, qualified: str) -> bool:
     """Return whether the program binds a name that a module imports again, as an attribute of this very
     module."""
     module, _, name = qualified.rpartition(".")
+    own, encoded = world.paths.get(module), name.encode()
+    naming = world.words.holding(_REFLECTION) & world.words.holding([encoded])
+    naming = {
+        path for path in naming if path == own or module.rpartition(".")[2].encode() in world.words.of(path)
+    }
+    if any(_writes_name(world.unit(path), name) for path in naming):
+        return True
     return _is_spelled(world, qualified) or any(
         _evaluator(world, unit).qualified(node.value, unit.scope_of(node.value)) == module
+        or _spells_module(unit, node.value, module)
         for unit, node in _attribute_stores(world, name)
         if not _is_self(node.value)
     )
+
+
+def _spells_module(unit: Unit, owner: ast.expr, module: str) -> bool:
+    """Return whether an expression, or what a name is bound to, has the name of a module as a text."""
+    scope = unit.scope_of(owner).find(owner.id) if isinstance(owner, ast.Name) else None
+    values = [b.value for b in scope.names[owner.id]] if scope is not None else [owner]  # type: ignore[attr-defined]
+    parts = (part for value in values if value is not None for part in nodes(value))
+    return any(
+        (isinstance(part, ast.Constant) and part.value == module)
+        or (isinstance(part, ast.Name) and part.id == "__name__" and unit.name == module)
+        for part in parts
+    )
+
+
+def _writes_name(unit: Unit, name: str) -> bool:
+    """Return whether a file sets a name by its text, or as a keyword of `update`."""
+
+    def writes(node: ast.AST) -> bool:
+        if isinstance(node, ast.keyword):
+            return (
+                node.arg == name
+                and getattr(getattr(unit.module.parents.get(node), "func", None), "attr", "") == "update"
+            )
+        if not isinstance(node, ast.Constant) or node.value != name:
+            return False
+        parent = unit.module.parents.get(node)
+        if isinstance(parent, ast.Subscript):
+            return isinstance(parent.ctx, _STORES)
+        called = names_of(parent.func)[:1] if isinstance(parent, ast.Call) else ()
+        return bool(called) and called[0] in ("setattr", "delattr", "__setitem__", "pop", "setdefault")
+
+    return unit.told(("writes name", name), lambda: any(map(writes, nodes_on(unit, name))))
 
 
 @question
@@ -157,7 +213,8 @@ def cache_inspected(world: SpecializerWorld, qualified: str) -> bool:
 @question
 def has_setter(world: SpecializerWorld, name: str) -> bool:
     """Return whether a class of the program runs a method where an attribute of this name is set."""
-    setter = re.compile(rb"@\s*" + re.escape(name.encode()) + rb"\s*\.\s*setter\b")
+    word = re.escape(name.encode())
+    setter = re.compile(rb"@\s*%b\s*\.\s*setter\b|^[ \t]+%b\s*=\s*(?:\w+\.)*property\(" % (word, word), re.M)
     return any(setter.search(world.files[path]) for path in world.words.holders(name.encode()))
 
 
@@ -177,6 +234,13 @@ def attribute_bound(world: SpecializerWorld, name: str) -> bool:
     """Return whether the program binds an attribute of this name: by a definition, or by an assignment."""
     word = re.escape(name.encode())
     binds = re.compile(rb"\bdef\s+%b\b|(?:^[ \t]*|\.)%b\s*(?::[^=\n]+)?=(?!=)" % (word, word), re.M)
+    return any(binds.search(world.files[path]) for path in world.words.holders(name.encode()))
+
+
+@question
+def field_bound(world: SpecializerWorld, name: str) -> bool:
+    """Return whether a class of the program may still have a field of this name."""
+    binds = re.compile(rb"^[ \t]+%b[ \t]*[:=](?!=)" % re.escape(name.encode()), re.M)
     return any(binds.search(world.files[path]) for path in world.words.holders(name.encode()))
 
 
@@ -211,8 +275,11 @@ def destination_read(world: SpecializerWorld, name: str) -> bool:
             if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
                 read = world.facts.attribute_value(node) is None
             else:
-                said = isinstance(node, ast.Constant) and node.value == name
-                read = said and f"*.{name}" not in world.facts.values and _takes_by_text(unit, node)
+                said = isinstance(node, ast.Constant) and (
+                    name in fields_of(node.value) or (node.value == name and _takes_by_text(unit, node))
+                )
+                said = said or (isinstance(node, ast.MatchClass) and name in node.kwd_attrs)
+                read = said and f"*.{name}" not in world.facts.values
             if read:
                 return True
     return False
@@ -221,7 +288,10 @@ def destination_read(world: SpecializerWorld, name: str) -> bool:
 def _takes_by_text(unit: Unit, node: ast.AST) -> bool:
     parent = unit.module.parents.get(node)
     if isinstance(parent, ast.Call) and node in parent.args:
-        return names_of(parent.func)[:1] in (("getattr",), ("get",), ("hasattr",), ("pop",))
+        taking = ("attrgetter", "get", "getattr", "hasattr", "itemgetter", "pop", "setdefault")
+        return (names_of(parent.func) or ("",))[0] in taking
+    if isinstance(parent, (ast.Tuple, ast.List, ast.Set)):  # of names that a `getattr` may take
+        return b"getattr" in unit.text
     return isinstance(parent, ast.Subscript) and parent.slice is node
 
 
@@ -275,7 +345,9 @@ def part_of_value(world: SpecializerWorld, value: str, any_case: str, *names: st
 def written_otherwise(world: SpecializerWorld, value: str, *names: str) -> bool:
     """Return whether the program says a text of the option `names` in other letters, or between spaces."""
     word = longest_word(value).encode()
-    alike = re.compile(rb"[\"'](\s*" + re.escape(value.encode()) + rb"\s*)[\"']", re.IGNORECASE)
+    alike = re.compile(
+        rb"[\"']((?:\s|\\[nrtfv])*" + re.escape(value.encode()) + rb"(?:\s|\\[nrtfv])*)[\"']", re.IGNORECASE
+    )
     holders = world.words.holding(world.words.containing(word, True)) if word else world.files
     found = {said for path in holders for said in alike.findall(world.files[path])}
     return any(world.facts.option_absent(names, said.decode("utf-8", "replace")) is None for said in found)

@@ -440,6 +440,10 @@ class _Module:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
         fills = node.func.attr in ("add", "append", "extend", "update", "setdefault")
+        if node.func.attr in ("extend", "update") and not all(
+            repeatable(self.evaluator, argument, self.root) for argument in node.args
+        ):
+            return False  # it may use up an iterator of another module
         return fills and self.own(node.func.value) and all(map(self.value, node.args)) and not node.keywords
 
     def value(self, node: ast.expr) -> bool:

@@ -20,6 +20,7 @@ from builder.specialize.dead_code.import_effects import (
     submodules,
 )
 from builder.specialize.dead_code.side_effect_imports import may_name_only
+from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.folding.flow import catches
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
@@ -154,6 +155,8 @@ class Unused:
                 asks = path in imports or (near and _may_ask_for(world.outline(path), encoded))
                 if asks and takes(world.unit(path), module, name):
                     return True
+                if encoded in world.outline(path).attributes and _takes_attribute(world, path, module, name):
+                    return True
             further = stars - seen
             seen |= further
             todo.extend(sorted(further))
@@ -213,7 +216,7 @@ def unnoticed(
             whole = leaving.issuperset(bound.node.names)
             asked = [source] if whole else []
             asked += submodules(world, source, alias.name)
-            if _is_standard_module(f"{source}.{alias.name}"):
+            if _is_standard_module(f"{source}.{alias.name}") and _is_taken(world, source, alias.name):
                 asked.append(f"{source}.{alias.name}")
         noticed = [
             each
@@ -227,6 +230,16 @@ def unnoticed(
             or imported_before(world, links, unit, bound.node, leaving, noticed)
         ):
             yield bound
+
+
+def _is_taken(world: SpecializerWorld, module: str, name: str) -> bool:
+    """Return whether the program takes a name from a module as its attribute: `module.name`."""
+    encoded = name.encode()
+    holders = world.words.holders(encoded)
+    return any(
+        encoded in world.outline(path).attributes and _takes_attribute(world, path, module, name)
+        for path in holders
+    )
 
 
 @cache
@@ -467,11 +480,29 @@ def _takes(unit: Unit, module: str, name: str) -> bool:
             if taken and unit.absolute(node) == module:
                 return True
         elif isinstance(node, ast.Attribute):
-            if node.attr == name and last in _called(unit, node.value):
+            if node.attr == name and (last in _called(unit, node.value) or _loads_module(unit, module)):
                 return True
         elif isinstance(node, ast.Constant) and _looks_up(unit, node, name):
             return True
     return False
+
+
+def _takes_attribute(world: SpecializerWorld, path: str, module: str, name: str) -> bool:
+    """Return whether a file takes a name from what an import has bound this very module to."""
+    unit = world.unit(path)
+    evaluator = Evaluator(world, unit)
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and evaluator.qualified(node.value, unit.scope_of(node)) == module
+        for node in nodes_on(unit, name)
+    )
+
+
+def _loads_module(unit: Unit, module: str) -> bool:
+    """Return whether a file loads a module by its name, so that any object of it may be this module."""
+    loads_any = any(word in unit.text for word in (b"import_module", b"__import__", b"sys.modules"))
+    return loads_any and any(b"%b%b%b" % (q, module.encode(), q) in unit.text for q in (b'"', b"'"))
 
 
 def _looks_up(unit: Unit, node: ast.Constant, name: str) -> bool:
@@ -490,8 +521,13 @@ def _called(unit: Unit, base: ast.expr) -> set[str]:
         return {text.rpartition(".")[2] for text in texts}
     if not isinstance(base, ast.Name):
         return set()
-    aliases = (b.alias for b in unit.scopes.root.names.get(base.id, ()))
-    return {base.id, *(a.name.rpartition(".")[2] for a in aliases if a is not None)}
+    owner = unit.scope_of(base).find(base.id)
+    bindings = owner.names[base.id] if owner is not None else []
+    found = {base.id, *(b.alias.name.rpartition(".")[2] for b in bindings if b.alias is not None)}
+    for binding in bindings:
+        if isinstance(binding.value, (ast.Call, ast.Subscript, ast.Attribute)):
+            found |= _called(unit, binding.value)
+    return found
 
 
 def _takes_all(unit: Unit, module: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from builder.source.fields import nodes
 from builder.source.ops import Replace
 from builder.specialize.evaluating.names import names_of
+from builder.specialize.world import SpecializerWorld, question
 
 #: Methods with which a class makes the values of its members itself.
 _MAKES_VALUES = ("__new__", "__init__")
@@ -51,7 +52,8 @@ class Enumeration:
                     if inner in removed and self._shares_number(inner):
                         return True
                     continue
-                value = ast.dump(inner.value)
+                number = _number(inner.value)
+                value = str(number) if number is not None else ast.dump(inner.value)
                 if inner not in removed and first.setdefault(value, inner) in removed:
                     return True
                 first.setdefault(value, inner)
@@ -75,19 +77,26 @@ class Enumeration:
 
     def _shifted(self, removed: Collection[ast.AST]) -> Iterator[tuple[ast.expr, int | None]]:
         """The values that `auto()` makes and that change, with what they were; None where nobody can tell."""
-        if removed.isdisjoint(self.stmt.body) or "StrEnum" in self.bases:  # type: ignore[attr-defined]
+        known = [self._qualified(base) for base in self.stmt.bases]
+        if removed.isdisjoint(self.stmt.body) or "enum.StrEnum" in known:  # type: ignore[attr-defined]
             return
         if any(getattr(s, "name", "") == "_generate_next_value_" for s in self.stmt.body):
             return
         flag = any(base.endswith("Flag") for base in self.bases)
-        told = self.is_one and all(base.endswith(_OF_ENUM) or base in _PLAIN for base in self.bases)
+        told = self.is_one and all(
+            str(name).startswith("enum.") or base in _PLAIN
+            for name, base in zip(known, self.bases, strict=True)
+        )
         highest: int | None = None  # with what has left; None for no member
         counted: int | None = None  # as `auto()` will count
         left = False
         for inner in self.stmt.body:
             value = inner.value if isinstance(inner, (ast.Assign, ast.AnnAssign)) else None
-            if value is None or not isinstance(_target(inner), ast.Name):
+            target = _target(inner)
+            if value is None or not isinstance(target, ast.Name):
                 continue
+            if target.id.startswith("__"):
+                continue  # no member
             number = _number(value)
             automatic = self._is_automatic(value)
             if automatic and told:
@@ -150,3 +159,20 @@ def _number(node: ast.expr) -> int | None:
     if left is None or right is None or not 0 <= right <= _MAX_SHIFT:
         return None
     return operation(left, right)
+
+
+@question
+def makes_values(world: SpecializerWorld, qualified: str) -> bool:
+    """Return whether a class of the program, or one above it, makes the values of its members itself."""
+    module, _, name = qualified.rpartition(".")
+    if module not in world.paths:
+        return False
+    for binding in world.unit(world.paths[module]).scopes.root.names.get(name, ()):
+        if isinstance(binding.node, ast.ClassDef):
+            defined = {getattr(stmt, "name", "") for stmt in binding.node.body}
+            bases = (world.canonical(module, (names_of(base) or ("",))[0]) for base in binding.node.bases)
+            if not defined.isdisjoint([*_MAKES_VALUES, "_generate_next_value_"]) or any(
+                isinstance(base, str) and makes_values(world, base) for base in bases
+            ):
+                return True
+    return False

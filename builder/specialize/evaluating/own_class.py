@@ -43,7 +43,8 @@ def is_own_class(node: ast.expr, unit: Unit) -> bool:
     elif isinstance(node, ast.Attribute) and node.attr == "__class__":
         node = node.value
     elif isinstance(node, ast.Name):
-        decorators = getattr(unit.scope_of(node).node, "decorator_list", ())
+        owner = unit.scope_of(node).find(node.id)  # also from a comprehension or a function inside
+        decorators = getattr(owner.node, "decorator_list", ()) if owner is not None else ()
         if not any(names_of(d)[:1] == ("classmethod",) for d in decorators):
             return False
     else:

@@ -229,7 +229,11 @@ def leaves_trace(parts: list[ast.expr], scope: Scope) -> bool:
     inside = [inner for part in parts for inner in nodes(part)]
     at: Scope | None = scope
     while at is not None and at.kind == "comprehension":  # a list in a generator makes it asynchronous, too
-        if isinstance(at.node, ast.GeneratorExp) and any(isinstance(inner, ast.Await) for inner in inside):
+        if isinstance(at.node, ast.GeneratorExp) and any(map(_is_asynchronous, inside)):
             return True
         at = at.parent
     return any(isinstance(inner, _BINDS) for inner in inside)
+
+
+def _is_asynchronous(node: ast.AST) -> bool:
+    return isinstance(node, ast.Await) or bool(getattr(node, "is_async", False))

@@ -18,7 +18,13 @@ from builder.specialize.folding.effects import leaves_trace
 from builder.specialize.folding.own_branches import never_binds
 from builder.specialize.folding.positions import unseen, unseen_in
 from builder.specialize.folding.reads import key_named
-from builder.specialize.rebinding import attribute_bound, defined_elsewhere, destination_read, module_removed
+from builder.specialize.rebinding import (
+    attribute_bound,
+    defined_elsewhere,
+    destination_read,
+    field_bound,
+    module_removed,
+)
 
 _IN = (ast.In, ast.NotIn)
 #: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.
@@ -208,7 +214,7 @@ class Expressions:
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
         for index, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
-            if self._entry_gone(node, index, scope, names) and not self._is_named(key):
+            if self._entry_gone(node, index, scope, names) and not self._is_named(key, names):
                 self.ops.append(DropItem(node, "keys", index))
                 continue
             if key is not None:
@@ -225,10 +231,10 @@ class Expressions:
             return False
         return (key is None or self._harmless(key, scope)) and not self._hides(node, index)
 
-    def _is_named(self, key: ast.expr | None) -> bool:
-        """Return whether the program takes an entry by this very key."""
+    def _is_named(self, key: ast.expr | None, names: Sequence[str]) -> bool:
+        """Return whether the program takes an entry by this very key of a dict with these names."""
         said = text(key) if key is not None else None
-        if said is None or not self.evaluator.hinders(key_named, said):
+        if said is None or not self.evaluator.hinders(key_named, said, *names):
             return False
         self.doubts.append((key.lineno, f"{said!r} stays: the program takes an entry by this key"))  # type: ignore[union-attr]
         return True
@@ -288,7 +294,11 @@ class Expressions:
             if isinstance(called, str) and self._leaves(keyword, (called, f"*.{last}"), scope):
                 self.ops.append(DropItem(node, "keywords", index))
                 continue
-            if own is not None and self._is_field_gone(keyword, f"{self.evaluator.unit.name}.{own}", scope):
+            if (
+                own is not None
+                and self._is_field_gone(keyword, f"{self.evaluator.unit.name}.{own}", scope)
+                and not self.evaluator.hinders(field_bound, keyword.arg or "")  # an heir may have its own
+            ):
                 self.ops.append(DropItem(node, "keywords", index))
                 continue
             known_as = [name for name in (option, keyword.arg) if name]

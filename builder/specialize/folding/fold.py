@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from builder.source.ops import Decide, DropGuard, DropItem, Remove, Unwrap, irrefutable
 from builder.specialize.evaluating.constant_functions import KEEP_RESULT, is_alone, remaining, returned
-from builder.specialize.evaluating.enumerations import Enumeration
+from builder.specialize.evaluating.enumerations import Enumeration, makes_values
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.scopes import Scope
@@ -374,7 +374,11 @@ class _Folder:
     def numbers(self, stmt: ast.ClassDef, scope: Scope, name: str) -> None:
         """Members of an enumeration keep their values; where the class makes them itself, none may leave."""
         enumeration = Enumeration(stmt, lambda node: self.evaluator.qualified(node, scope))
-        counts = enumeration.counts_itself() and not self.removed.isdisjoint(stmt.body)
+        bases = [self.evaluator.qualified(base, scope) for base in stmt.bases if enumeration.is_one]
+        itself = enumeration.counts_itself() or any(
+            isinstance(base, str) and self.evaluator.hinders(makes_values, base) for base in bases
+        )
+        counts = itself and not self.removed.isdisjoint(stmt.body)
         if counts or enumeration.loses_count(self.removed) or enumeration.renames(self.removed):
             self.doubt(
                 stmt, f"the members of {name} may change: the class makes their values, or two share one"

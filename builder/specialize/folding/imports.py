@@ -131,6 +131,8 @@ class Imports:
             return None
         others = [s for h in stmt.handlers if h is not handler for s in h.body]
         gone = self._gone(failing)
+        if min(gone) > 0:
+            return None  # the names before are bound, and their modules run, before it fails
         bound = {_bound(failing, index) for index in gone}
         if self.guard.needed(scope, [*stmt.body[at:], *stmt.orelse, *others], bound):
             return None
@@ -145,7 +147,9 @@ class Imports:
         bindings = scope.names.get(handler.name or "", ())
         if _asks(handler.body) or any(not isinstance(b.node, ast.ExceptHandler) for b in bindings):
             return True
-        called = (self.evaluator.qualified(call.func, scope) for call in _calls(handler.body))
+        called = [self.evaluator.qualified(call.func, scope) for call in _calls(handler.body)]
+        if any(isinstance(name, str) and name.rpartition(".")[2] in _ASKS_FOR_EXCEPTION for name in called):
+            return True
         if any(isinstance(name, str) and self.evaluator.hinders(asks_for_exception, name) for name in called):
             return True
         names = (n.id for s in handler.body for n in nodes(s) if isinstance(n, ast.Name))

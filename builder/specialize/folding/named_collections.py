@@ -71,12 +71,12 @@ def _texts(
             if not all(isinstance(part, (ast.Constant, ast.Starred)) for part in parts):
                 return None
         case ast.Call(func=ast.Name(id=name), args=[*parts], keywords=[]) if (
-            name in _MAKERS and len(parts) < 2
+            name in _MAKERS and len(parts) < 2 and not any(isinstance(p, ast.Constant) for p in parts)
         ):
-            pass
+            pass  # of a text these make letters
         case ast.BinOp(left=left, op=ast.Add() | ast.BitOr(), right=right):
             parts = [left, right]
-        case ast.Starred(value=part):
+        case ast.Starred(value=part) if not isinstance(part, ast.Constant):
             parts = [part]
         case _:
             return None

@@ -15,6 +15,8 @@ from builder.specialize.world import SpecializerWorld, question
 
 #: Functions and methods that take an attribute or an item whose name is a text.
 _LOOK_UPS = frozenset(["getattr", "getattr_static", "__getattribute__", "attrgetter"])
+#: Methods that take the entry of a key.
+_TAKING = frozenset(["__getitem__", "get", "pop", "setdefault"])
 _NAMESPACES = frozenset(["globals", "locals", "vars", "__dict__"])
 
 #: Says of one read whether it shows what is asked for.
@@ -22,25 +24,30 @@ Shows = Callable[[Evaluator, ast.expr, Scope], bool]
 
 
 @question
-def key_named(world: SpecializerWorld, value: str) -> bool:
-    """Return whether the program takes an entry by this text: `a["key"]`, `a.pop("key")`, by a pattern."""
+def key_named(world: SpecializerWorld, value: str, *names: str) -> bool:
+    """Return whether the program takes an entry by this text: `a["key"]`, `a.pop("key")`, by a pattern, or
+    from a dict of one of these names by another method."""
     word = longest_word(value)
     holders = world.words.holders(word.encode()) if word else ()
-    return not word or any(_takes_entry(world.unit(path), word, value) for path in holders)
+    return not word or any(_takes_entry(world.unit(path), word, value, names) for path in holders)
 
 
-def _takes_entry(unit: Unit, word: str, value: str) -> bool:
+def _takes_entry(unit: Unit, word: str, value: str, names: tuple[str, ...]) -> bool:
     def find() -> bool:
-        return any(_is_entry(unit, node, value) for node in nodes_on(unit, word))
+        return any(_is_entry(unit, node, value, names) for node in nodes_on(unit, word))
 
-    return unit.told(("takes an entry", value), find)
+    return unit.told(("takes an entry", value, names), find)
 
 
-def _is_entry(unit: Unit, node: ast.AST, value: str) -> bool:
+def _is_entry(unit: Unit, node: ast.AST, value: str, names: tuple[str, ...]) -> bool:
     if isinstance(node, ast.MatchMapping):
         return any(text(key) == value for key in node.keys)
-    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("get", "pop", "setdefault"):
-        return [text(argument) for argument in node.args[:1]] == [value]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TAKING:
+        owner = (names_of(node.func.value) or ("",))[0]
+        own = node.func.attr == "pop" or not names or owner in names
+        return own and bool(node.args) and text(node.args[0]) == value
+    if isinstance(node, ast.Call) and names_of(node.func)[:1] == ("itemgetter",):
+        return value in map(text, node.args)
     if not isinstance(node, ast.Subscript) or text(node.slice) != value:
         return False
     return not isinstance(node.ctx, ast.Store) or isinstance(unit.module.parents.get(node), ast.AugAssign)

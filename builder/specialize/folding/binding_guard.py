@@ -17,12 +17,19 @@ _YIELDS = (ast.Yield, ast.YieldFrom)
 
 
 def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of statements that belong to their own scope, not to one defined inside."""
+    """The nodes of statements that belong to their own scope, not to one defined inside.
+
+    What a definition evaluates where it stands belongs to the scope around it: decorators, defaults, bases,
+    annotations.
+    """
     stack = list(nodes)
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, _SCOPED):
+        if isinstance(node, _SCOPED):
+            inside = set(node.body) if isinstance(node.body, list) else {node.body}
+            stack.extend(each for each in inner_nodes(node) if each not in inside)
+        else:
             stack.extend(inner_nodes(node))
 
 

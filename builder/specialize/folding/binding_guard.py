@@ -48,12 +48,20 @@ class BindingGuard:
         kept = {id(node) for node in own(suite)}
         self._lost.update(id(node) for node in own([stmt]) if id(node) not in kept)
 
-    def needed(self, scope: Scope, lost: Iterable[ast.AST], known: Collection[str] = ()) -> bool:
+    def needed(
+        self,
+        scope: Scope,
+        lost: Iterable[ast.AST],
+        known: Collection[str] = (),
+        kept: Iterable[ast.AST] = (),
+    ) -> bool:
         """Return whether these statements must stay, although they never run, for what the rest means.
 
-        `known`: names that are remembered as gone wherever they are read.
+        `known`: names that are remembered as gone wherever they are read; `kept`: statements in them that
+        stay.
         """
-        nodes = list(own(lost))
+        staying = {id(node) for node in own(kept)}
+        nodes = [node for node in own(lost) if id(node) not in staying]
         return self._loses_yield(scope, nodes) or self._unbinds(scope, nodes, known)
 
     def _loses_yield(self, scope: Scope, lost: list[ast.AST]) -> bool:

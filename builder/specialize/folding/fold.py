@@ -218,7 +218,7 @@ class _Folder:
             body = self.suite(stmt.body, scope)
         body = self.suite(stmt.orelse, scope) or body
         body = self.suite(stmt.finalbody, scope) or body
-        if not body and not self.guard.needed(scope, [s for h in stmt.handlers for s in h.body]):
+        if not body and not self.guard.needed(scope, stmt.handlers):
             return self.remove(stmt)
         return self.handlers(stmt, scope)
 
@@ -227,8 +227,8 @@ class _Folder:
         gone = set()
         for index, handler in enumerate(stmt.handlers):
             never = handler.type is not None and isinstance(self.evaluator.value(handler.type, scope), Gone)
-            if never and not self.guard.needed(scope, handler.body):
-                self.guard.lose(handler.body)
+            if never and not self.guard.needed(scope, [handler]):
+                self.guard.lose([handler])
                 gone.add(index)
         if len(gone) == len(stmt.handlers) and not stmt.finalbody and gone and not stmt.orelse:
             self.out.ops.append(Unwrap(stmt, tuple(stmt.body)))

@@ -129,7 +129,7 @@ class Imports:
         handler = _first(stmt.handlers, self._missing(failing)) if failing is not None else None
         if handler is None or failing is None or self._uses_exception(handler, scope):
             return None
-        others = [s for h in stmt.handlers if h is not handler for s in h.body]
+        others = [h for h in stmt.handlers if h is not handler]
         gone = self._gone(failing)
         if min(gone) > 0:
             return None  # the names before are bound, and their modules run, before it fails
@@ -142,9 +142,12 @@ class Imports:
     def _uses_exception(self, handler: ast.ExceptHandler, scope: Scope) -> bool:
         """Return whether a handler names the exception, raises it again, or asks which one is being handled.
 
-        Its name is deleted in the end, which shows where something else binds it, too.
+        Its name is deleted in the end, which shows where something else binds it, too, or where it is read
+        without being bound.
         """
         bindings = scope.names.get(handler.name or "", ())
+        if self.guard.needed(scope, [handler], kept=handler.body):
+            return True
         if _asks(handler.body) or any(not isinstance(b.node, ast.ExceptHandler) for b in bindings):
             return True
         called = [self.evaluator.qualified(call.func, scope) for call in _calls(handler.body)]

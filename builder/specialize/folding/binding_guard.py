@@ -82,12 +82,14 @@ class BindingGuard:
         Only matters where an outer scope or Python itself binds the name too, or where an inner function
         declares it `nonlocal`; also true for a `global` that would vanish.
         """
+        if scope.kind == "module":
+            return False
+        if any(isinstance(n, (ast.Global, ast.Nonlocal)) for n in lost):
+            return True
         if scope.kind == "class":
             return self._uncovers(scope, lost)
         if scope.kind != "function":
             return False
-        if any(isinstance(n, (ast.Global, ast.Nonlocal)) for n in lost):
-            return True
         inside = {id(n) for n in lost}
         if not any(id(b.node) in inside for bindings in scope.names.values() for b in bindings):
             return False

@@ -79,8 +79,8 @@ class BindingGuard:
         """Return whether a name that is read elsewhere in the function would cease to be local without
         these nodes.
 
-        Only matters where an outer scope or Python itself binds the name too, or where an inner function
-        declares it `nonlocal`; also true for a `global` that would vanish.
+        Only matters where an outer scope, a star import or Python itself binds the name too, or where an
+        inner function declares it `nonlocal`; also true for a `global` that would vanish.
         """
         if scope.kind == "module":
             return False
@@ -101,6 +101,7 @@ class BindingGuard:
             if left and all(isinstance(b.node, ast.Nonlocal) for b in left):
                 return True
             visible = scope.parent is not None and scope.parent.find(name) is not None
+            visible = visible or bool(scope.root.star)  # which names a star brings is not told here
             if not left and (visible or hasattr(builtins, name)) and _reads(scope.node, name, inside):
                 return True
         return False

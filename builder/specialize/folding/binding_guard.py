@@ -14,6 +14,8 @@ from builder.specialize.evaluating.scopes import Scope
 
 _SCOPED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _YIELDS = (ast.Yield, ast.YieldFrom)
+#: Functions that see the names of the function that calls them, whatever these are.
+_LISTS_LOCALS = frozenset(["dir", "eval", "exec", "locals", "vars"])
 
 
 def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -140,11 +142,14 @@ def captures_read(function: ast.AST, case: ast.match_case) -> bool:
     inside = {id(node) for node in nodes(case)}
     return any(
         (isinstance(node, ast.Name) and node.id in bound and id(node) not in inside)
-        or (isinstance(node, (ast.Global, ast.Nonlocal)) and not bound.isdisjoint(node.names))
-        or (
-            isinstance(node, ast.Call)
-            and getattr(node.func, "id", "") in ("dir", "locals", "vars", "eval", "exec")
-        )
+        or any(declares_or_lists(node, name) for name in bound)
         for stmt in getattr(function, "body", [])
         for node in nodes(stmt)
     )
+
+
+def declares_or_lists(node: ast.AST, name: str) -> bool:
+    """Return whether a node says whose a name is, or names what sees all names of the function around it."""
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return name in node.names
+    return isinstance(node, ast.Name) and node.id in _LISTS_LOCALS

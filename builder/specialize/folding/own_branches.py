@@ -11,6 +11,7 @@ from builder.source.fields import inner_nodes, nodes
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import KnownValue
 from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.folding.binding_guard import declares_or_lists
 
 #: What runs later, when the name may have been bound again.
 _LATER = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.GeneratorExp)
@@ -60,8 +61,12 @@ def _reads_beyond_own_branch(function: ast.AST, name: str) -> bool:
     """Return whether a name is read elsewhere than in the branch of a condition that has just bound it."""
 
     def reads(node: ast.AST) -> bool:
+        if declares_or_lists(node, name):
+            return True
         if isinstance(node, ast.Name):
-            return node.id == name and isinstance(node.ctx, ast.Load)
+            return node.id == name and not isinstance(node.ctx, ast.Store)
+        if isinstance(node, ast.AugAssign) and getattr(node.target, "id", "") == name:
+            return True
         if isinstance(node, (ast.If, ast.IfExp)):
             bound = _bound(node.test)
             if bound is not None and bound.target.id == name:

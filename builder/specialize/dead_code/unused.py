@@ -132,7 +132,9 @@ class Unused:
             if loads(unit, name) and not (bound.public and _shadowed(unit, name)):
                 read[asked] = count
             # a predicate that the facts decide has no use left, whether or not upstream used it here
-            elif bound.node.names[bound.index].name in predicates or loads(before, name):
+            elif (bound.node.names[bound.index].name in predicates or loads(before, name)) and not _is_listed(
+                unit, bound.node
+            ):
                 yield bound
 
     def _taken_elsewhere(self, world: SpecializerWorld, unit: Unit, name: str) -> bool:
@@ -427,14 +429,26 @@ def _is_decided(value: ast.expr) -> bool:
     )
 
 
+def _is_listed(unit: Unit, stmt: ast.stmt) -> bool:
+    """Return whether a statement is in a function that reads its locals by no name."""
+    at: ast.AST | None = stmt
+    while at is not None and not isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        at = unit.module.parents.get(at)
+    return at is not None and _reads_all(unit, at)
+
+
 def _reads_all(unit: Unit, function: Function) -> bool:
     """Return whether a function reads its locals by no name."""
     last = function.end_lineno or function.lineno
     lines = lines_with(unit, [b"dir", b"eval", b"exec", b"locals", b"vars"])
-    return any(function.lineno <= line <= last for line in lines) and any(
-        isinstance(node, ast.Call)
-        and getattr(node.func, "id", "") in ("dir", "eval", "exec", "locals", "vars")
-        and not (node.args and getattr(node.func, "id", "") in ("dir", "vars"))  # of an object
+    if not any(function.lineno <= line <= last for line in lines):
+        return False
+    calls = (node for node in nodes(function) if isinstance(node, ast.Call) and node.args)
+    of_an_object = {call.func for call in calls if getattr(call.func, "id", "") in ("dir", "vars")}
+    return any(
+        isinstance(node, ast.Name)
+        and node.id in ("dir", "eval", "exec", "locals", "vars")
+        and node not in of_an_object
         for node in nodes(function)
     )
 

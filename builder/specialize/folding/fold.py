@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from builder.source.ops import Decide, DropGuard, DropItem, Remove, Unwrap, irrefutable
+from builder.specialize.dead_code.definition_effects import TRANSPARENT
 from builder.specialize.evaluating.constant_functions import KEEP_RESULT, is_alone, remaining, returned
 from builder.specialize.evaluating.enumerations import Enumeration, makes_values
 from builder.specialize.evaluating.evaluate import Evaluator
@@ -19,6 +20,7 @@ from builder.specialize.folding.flow import exits
 from builder.specialize.folding.imports import Imports, suppressed
 from builder.specialize.folding.only_defines import only_defines
 from builder.specialize.folding.own_branches import never_binds
+from builder.specialize.folding.single_dispatch import dispatched_on, dispatches
 from builder.specialize.rebinding import (
     annotations_inspected,
     attribute_stored,
@@ -393,13 +395,27 @@ class _Folder:
         return [decorator for decorator in stmt.decorator_list if decorator not in self.dropped]
 
     def registers_for_gone(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
-        """Return whether this is `@function.register` of a single dispatch, for a first parameter whose
-        class is gone."""
-        arguments = [*stmt.args.posonlyargs, *stmt.args.args]
-        first = arguments[1:2] if scope.kind == "class" else arguments[:1]
-        registers = any(isinstance(d, ast.Attribute) and d.attr == "register" for d in stmt.decorator_list)
-        annotation = first[0].annotation if registers and first else None
-        return annotation is not None and self.expressions.annotations.gone(annotation, scope)
+        """Return whether this is registered with a single dispatch alone, for a class that is gone.
+
+        Where nobody knows whether that is so, the definition is told as a use of the class.
+        """
+        annotation = dispatched_on(stmt)
+        if annotation is None or not stmt.decorator_list:
+            return False
+        found = [dispatches(self.evaluator, decorator, scope) for decorator in stmt.decorator_list]
+        if not any(each is not False for each in found):
+            return False
+        if not self.expressions.annotations.gone(annotation, scope):
+            return False
+        others = [d for d, each in zip(stmt.decorator_list, found, strict=True) if each is False]
+        plain = all(self.evaluator.qualified(decorator, scope) in TRANSPARENT for decorator in others)
+        if plain and None not in found and only_defines(self.evaluator, stmt, scope):
+            return True
+        what = self.evaluator.value(annotation, scope)
+        written = ast.unparse(annotation)
+        said = what.name if isinstance(what, Gone) else written
+        self.out.broken.append((annotation.lineno, annotation.col_offset + 1, written, said))
+        return False
 
     def registers_absent(
         self, stmt: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: Scope

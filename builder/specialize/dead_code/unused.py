@@ -22,6 +22,7 @@ from builder.specialize.dead_code.import_effects import (
 from builder.specialize.dead_code.side_effect_imports import may_name_only
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.folding.flow import catches
+from builder.specialize.folding.imports import suppressed
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.outline import Outline
@@ -84,7 +85,7 @@ class Unused:
 
     def _may_name_only(self, world: SpecializerWorld, unit: Unit, bound: Bound, staying: list[Bound]) -> bool:
         """Return whether an import that stays for what its module does may take none of its names."""
-        if not isinstance(bound.node, ast.ImportFrom) or _is_tried(unit, bound.node):
+        if not isinstance(bound.node, ast.ImportFrom) or _is_tried(world, unit, bound.node):
             return False
         unread = {each.node.names[each.index] for each in staying if each.node is bound.node}
         if not (unread | unit.leaving).issuperset(bound.node.names):
@@ -205,7 +206,7 @@ def unnoticed(
     world: SpecializerWorld, links: ImportIndex, unit: Unit, unread: Sequence[Bound]
 ) -> Iterator[Bound]:
     """Those of the imported names that may leave: every module runs as before, or nobody notices."""
-    unread = [bound for bound in unread if not _is_tried(unit, bound.node)]
+    unread = [bound for bound in unread if not _is_tried(world, unit, bound.node)]
     leaving = {bound.node.names[bound.index] for bound in unread} | unit.leaving
     for bound in unread:
         alias = bound.node.names[bound.index]
@@ -255,12 +256,15 @@ def _is_standard_module(name: str) -> bool:
         return False
 
 
-def _is_tried(unit: Unit, stmt: ast.stmt) -> bool:
+def _is_tried(world: SpecializerWorld, unit: Unit, stmt: ast.stmt) -> bool:
     """Return whether the program asks by this import whether the module is there."""
     at: ast.AST | None = stmt
     while at is not None and not isinstance(at, DEFINITIONS):
         below, at = at, unit.module.parents.get(at)
-        handlers = at.handlers if isinstance(at, ast.Try) and below in at.body else []
+        if isinstance(at, (ast.With, ast.AsyncWith)):
+            handlers = suppressed(Evaluator(world, unit), at, unit.scope_of(at))
+        else:
+            handlers = getattr(at, "handlers", []) if below in getattr(at, "body", ()) else []
         if any(catches(handler, ImportError) is not False for handler in handlers):
             return True
     return False

@@ -17,7 +17,7 @@ from builder.specialize.folding.assignments import Assignments, Folded
 from builder.specialize.folding.binding_guard import BindingGuard, captures_read
 from builder.specialize.folding.expressions import Expressions
 from builder.specialize.folding.flow import exits
-from builder.specialize.folding.imports import Imports, suppressed
+from builder.specialize.folding.imports import Imports, leaves_at_end, suppressed
 from builder.specialize.folding.only_defines import only_defines
 from builder.specialize.folding.own_branches import never_binds
 from builder.specialize.folding.single_dispatch import dispatched_on, dispatches
@@ -200,7 +200,7 @@ class _Folder:
     def _With(self, stmt: ast.With | ast.AsyncWith, scope: Scope) -> bool:
         for item in stmt.items:
             self.expressions.fold(item.context_expr, scope)
-        with self.imports.inside(suppressed(stmt)):
+        with self.imports.inside(suppressed(self.evaluator, stmt, scope)):
             self.suite(stmt.body, scope)
         return True
 
@@ -216,7 +216,8 @@ class _Folder:
                 for dead in (*stmt.body[jump.at :], *stmt.orelse):
                     self.remove(dead)
                 return True
-        with self.imports.inside(stmt.handlers):
+        caught = [*stmt.handlers, ast.ExceptHandler(None, None, [])] if leaves_at_end(stmt) else stmt.handlers
+        with self.imports.inside(caught):
             body = self.suite(stmt.body, scope)
         body = self.suite(stmt.orelse, scope) or body
         body = self.suite(stmt.finalbody, scope) or body

@@ -25,6 +25,13 @@ from builder.specialize.world import SpecializerWorld, question
 
 #: Functions that tell of the exception that is being handled.
 _ASKS_FOR_EXCEPTION = frozenset(["exc_info", "exception", "format_exc", "print_exc"])
+_MAKES_MANAGERS = frozenset(["contextlib.contextmanager", "contextlib.asynccontextmanager"])
+#: What `with` calls and what lets every exception pass.
+_LETS_PASS = frozenset([
+    "contextlib.closing", "contextlib.nullcontext", "contextlib.redirect_stderr",
+    "contextlib.redirect_stdout", "open", "torch.device", "torch.inference_mode", "torch.no_grad",
+    "warnings.catch_warnings",
+])  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +217,66 @@ def _first(handlers: Iterable[ast.ExceptHandler], missing: type[BaseException]) 
     return None
 
 
-def suppressed(stmt: ast.With | ast.AsyncWith) -> list[ast.ExceptHandler]:
-    """What `with suppress(...)` catches, as the handlers of a `try`."""
-    calls = [item.context_expr for item in stmt.items if isinstance(item.context_expr, ast.Call)]
-    kinds = [call.args for call in calls if names_of(call.func)[:1] == ("suppress",)]
-    return [ast.ExceptHandler(ast.Tuple(list(args), ast.Load()), None, []) for args in kinds]
+def suppressed(evaluator: Evaluator, stmt: ast.With | ast.AsyncWith, scope: Scope) -> list[ast.ExceptHandler]:
+    """What the managers of a `with` may catch, as the handlers of a `try`.
+
+    `suppress(...)` catches its arguments, and any other that is not known to let exceptions pass may catch
+    all.
+    """
+    kinds: list[ast.expr] = []
+    for item in stmt.items:
+        manager = item.context_expr
+        called = evaluator.qualified(manager.func, scope) if isinstance(manager, ast.Call) else None
+        if isinstance(manager, ast.Call) and called == "contextlib.suppress":
+            kinds.append(ast.Tuple(list(manager.args), ast.Load()))
+        elif called not in _LETS_PASS and (
+            not isinstance(called, str) or evaluator.hinders(may_suppress, called)
+        ):
+            kinds.append(manager)
+    return [ast.ExceptHandler(kind, None, []) for kind in kinds]
+
+
+@question
+def may_suppress(world: SpecializerWorld, qualified: str) -> bool:
+    """Return whether what a call of this name gives may suppress an exception in a `with`.
+
+    A generator of the program without a handler lets it pass, and so does a class whose `__exit__` returns
+    nothing.
+    """
+    module, _, name = qualified.rpartition(".")
+    if module not in world.paths:
+        return True
+    unit = world.unit(world.paths[module])
+    evaluator, root = Evaluator(world, unit), unit.scopes.root
+    bindings = root.names.get(name, ())
+    node = bindings[0].node if len(bindings) == 1 else None
+    if isinstance(node, ast.ClassDef):
+        exits = [s for s in node.body if getattr(s, "name", "") in ("__exit__", "__aexit__")]
+        plain = not (node.bases or node.keywords or node.decorator_list)
+        return not (plain and exits and all(map(_returns_nothing, exits)))
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return True
+    made_by = [evaluator.qualified(decorator, root) for decorator in node.decorator_list]
+    if len(made_by) != 1 or made_by[0] not in _MAKES_MANAGERS:
+        return True
+    return any(isinstance(n, (ast.With, ast.AsyncWith)) or _may_catch(n) for n in own(node.body))
+
+
+def _returns_nothing(stmt: ast.stmt) -> bool:
+    returns = (node for node in own(getattr(stmt, "body", ())) if isinstance(node, ast.Return))
+    plain = isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)) and not stmt.decorator_list
+    return plain and all(node.value is None for node in returns)
+
+
+def _may_catch(node: ast.AST) -> bool:
+    """Return whether a `try` has handlers, or leaves by its `finally` whatever was raised."""
+    return bool(getattr(node, "handlers", ())) or leaves_at_end(node)
+
+
+def leaves_at_end(node: ast.AST) -> bool:
+    """Return whether a `finally` may end what is raised in its `try`, by going elsewhere."""
+    last = own(getattr(node, "finalbody", ()))
+    return any(isinstance(each, (ast.Return, ast.Break, ast.Continue)) for each in last)
 
 
 @question

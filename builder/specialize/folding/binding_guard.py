@@ -104,7 +104,7 @@ class BindingGuard:
                 return True
             visible = scope.parent is not None and scope.parent.find(name) is not None
             visible = visible or bool(scope.root.star)  # which names a star brings is not told here
-            if not left and (visible or hasattr(builtins, name)) and _reads(scope.node, name, inside):
+            if not left and (visible or hasattr(builtins, name)) and reads(scope.node, name, inside):
                 return True
         return False
 
@@ -118,12 +118,13 @@ class BindingGuard:
             owner = scope.parent.find(name) if scope.parent is not None else None
             if owner is None or owner.kind == "module" or any(id(b.node) not in inside for b in bindings):
                 continue
-            if _reads(scope.node, name, inside):
+            if reads(scope.node, name, inside):
                 return True
         return False
 
 
-def _reads(function: ast.AST, name: str, inside: set[int]) -> bool:
+def reads(function: ast.AST, name: str, inside: Collection[int] = ()) -> bool:
+    """Return whether a name is read in a function or class. `inside`: nodes that do not count."""
     return any(
         isinstance(node, ast.Name)
         and node.id == name

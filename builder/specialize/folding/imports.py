@@ -18,7 +18,7 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Binding, Scope
-from builder.specialize.folding.binding_guard import BindingGuard, own
+from builder.specialize.folding.binding_guard import BindingGuard, own, reads
 from builder.specialize.folding.flow import binds, catches
 from builder.specialize.rebinding import is_alias
 from builder.specialize.world import SpecializerWorld, question
@@ -95,9 +95,21 @@ class Imports:
                 why = target.name if isinstance(target, Gone) else home or said
                 if target is None and home is not None and is_alias(self.world, home, alias.name):
                     why = None  # another name for what exists: nobody can tell what becomes of its uses
-            if why is not None:
+            if why is not None and not self._is_anothers(stmt, index):
                 found[index] = why
         return found
+
+    def _is_anothers(self, stmt: ast.Import | ast.ImportFrom, index: int) -> bool:
+        """Return whether a function beside this one has its name, and means something else by what the
+        import binds: what is gone is remembered by both names."""
+        scope, name = self.unit.scope_of(stmt), _bound(stmt, index)
+        return scope.kind != "module" and any(
+            other is not scope
+            and other.qualname == scope.qualname
+            and name not in other.names
+            and (reads(other.node, name) or name in other.outer)
+            for other in self.unit.scopes.every()
+        )
 
     def _drop(self, stmt: ast.Import | ast.ImportFrom, scope: Scope, gone: dict[int, str]) -> bool:
         if not gone:

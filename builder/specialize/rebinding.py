@@ -224,9 +224,12 @@ def attribute_stored(world: SpecializerWorld, name: str) -> bool:
     text."""
     word = re.escape(name.encode())
     assigns = re.compile(rb"^[ \t]+%b\s*(?::[^=\n]+)?=(?!=)|\bsetattr\(.*[\"']%b[\"']" % (word, word), re.M)
-    if any(assigns.search(world.files[path]) for path in world.words.holders(name.encode())):
+    holders = world.words.holders(name.encode())
+    if any(assigns.search(world.files[path]) for path in holders):
         return True
-    return any(True for _ in _attribute_stores(world, name))
+    return any(_binds_in_class(world.unit(path), name) for path in holders) or any(
+        True for _ in _attribute_stores(world, name)
+    )
 
 
 @question
@@ -234,7 +237,22 @@ def attribute_bound(world: SpecializerWorld, name: str) -> bool:
     """Return whether the program binds an attribute of this name: by a definition, or by an assignment."""
     word = re.escape(name.encode())
     binds = re.compile(rb"\bdef\s+%b\b|(?:^[ \t]*|\.)%b\s*(?::[^=\n]+)?=(?!=)" % (word, word), re.M)
-    return any(binds.search(world.files[path]) for path in world.words.holders(name.encode()))
+    holders = world.words.holders(name.encode())
+    return any(binds.search(world.files[path]) for path in holders) or any(
+        _binds_in_class(world.unit(path), name) for path in holders
+    )
+
+
+def _binds_in_class(unit: Unit, name: str) -> bool:
+    """Return whether the body of a class binds a name otherwise than by a definition, wherever it stands in
+    its line."""
+
+    def find() -> bool:
+        scopes = (scope for scope in unit.scopes.every() if scope.kind == "class")
+        found = (binding.kind for scope in scopes for binding in scope.names.get(name, ()))
+        return any(kind not in ("def", "declare") for kind in found)
+
+    return unit.told(("binds in a class", name), find)
 
 
 @question

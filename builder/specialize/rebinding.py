@@ -303,6 +303,20 @@ def destination_read(world: SpecializerWorld, name: str) -> bool:
     return False
 
 
+@question
+def attribute_read(world: SpecializerWorld, name: str) -> bool:
+    """Return whether the program reads an attribute of this name, and no fact states it."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and isinstance(node.ctx, ast.Load)
+        and world.facts.attribute_value(node) is None
+        for path in world.words.holders(name.encode())
+        if name.encode() in world.outline(path).attributes
+        for node in nodes_on(world.unit(path), name)
+    )
+
+
 def _takes_by_text(unit: Unit, node: ast.AST) -> bool:
     parent = unit.module.parents.get(node)
     if isinstance(parent, ast.Call) and node in parent.args:

@@ -20,6 +20,7 @@ from builder.specialize.folding.positions import unseen, unseen_in
 from builder.specialize.folding.reads import key_named
 from builder.specialize.rebinding import (
     attribute_bound,
+    attribute_read,
     defined_elsewhere,
     destination_read,
     field_bound,
@@ -29,6 +30,8 @@ from builder.specialize.rebinding import (
 _IN = (ast.In, ast.NotIn)
 #: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.
 _REGISTERS = re.compile(r"(?:^|_)[Rr]egist(?:er|ry)(?:_|$|[A-Z])|[a-z0-9]Regist(?:er|ry)(?:$|[A-Z])")
+#: Methods of a module of layers that give it an attribute of the name that they get.
+_SETS_ATTRIBUTE = frozenset(["register_buffer", "register_module", "register_parameter"])
 #: Calls whose result is known under the name that their argument would have.
 _MAKERS = ("list", "set", "tuple", "frozenset", "sorted", "dict")
 #: The same for their second argument.
@@ -407,12 +410,23 @@ class Expressions:
             return True
         if not name or not (argument or _REGISTERS.search(name[0])) or not node.args:
             return False
-        if not self._names_absent(node, name[0], scope):
+        if name[0] in _SETS_ATTRIBUTE or not self._names_absent(node, name[0], scope):
+            return False
+        if not argument and self._may_set_attribute(node, scope):
+            self.doubts.append((node.lineno, "a registration stays: it may set an attribute that is read"))
             return False
         if name[0] == "add_argument" and (self.registers_another(node) or self._is_read(node)):
             self.doubts.append((node.lineno, "an argument that never occurs stays: its default is read"))
             return False
         return True
+
+    def _may_set_attribute(self, node: ast.Call, scope: Scope) -> bool:
+        """Return whether an object that is no module or class may get an attribute of the name that it
+        registers, and the program reads such one."""
+        if not isinstance(node.func, ast.Attribute) or self.evaluator.qualified(node.func, scope) is not None:
+            return False
+        said = text(node.args[0])
+        return said is not None and self.evaluator.hinders(attribute_read, said)
 
     def _is_read(self, node: ast.Call) -> bool:
         """Return whether the program reads what an argument of the command line sets."""

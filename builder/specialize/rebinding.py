@@ -43,6 +43,11 @@ _MAKES_OWN = re.compile(
 )
 #: Bases and decorators that give a class no attribute that a program asks for.
 _GIVE_NOTHING = frozenset(["ABC", "Generic", "Protocol", "dataclass", "object"])
+#: What tells the annotations of a function, class or module.
+_ASKS_FOR_ANNOTATIONS = frozenset([
+    b"__annotations__", b"__signature__", b"get_annotations", b"get_type_hints", b"getfullargspec",
+    b"signature", b"Signature",
+])  # fmt: skip
 #: What names of modules that tests use to write names.
 _OF_TESTS = frozenset([b"mock", b"monkeypatch"])
 
@@ -479,9 +484,36 @@ def _removed_names(world: SpecializerWorld, module: str) -> Mapping[str, list[as
 
 @question
 def annotations_inspected(world: SpecializerWorld, name: str) -> bool:
-    """Return whether a file that names a function or class may ask for its annotations."""
-    inspecting = world.words.holding([b"__annotations__", b"get_type_hints", b"get_annotations"])
-    return any(name.encode() in world.words.of(path) for path in inspecting)
+    """Return whether somebody may ask for the annotations of what has this name.
+
+    Who asks for those of anything may have got it by a table or out of a class; another package asks for
+    those of what it is given.
+    """
+    if world.words.holding(_ASKS_FOR_ANNOTATIONS):
+        return True
+    return any(_used_as_value(world.unit(path), name) for path in world.words.holders(name.encode()))
+
+
+def _used_as_value(unit: Unit, name: str) -> bool:
+    """Return whether a file does something else with a function than call it: it hands it on, imports it by
+    another name, or has its name as a text."""
+
+    def find() -> bool:
+        parents = unit.module.parents
+        for node in nodes_on(unit, name):
+            if isinstance(node, ast.alias):
+                if node.asname is not None and name in node.name.split("."):
+                    return True
+            elif isinstance(node, ast.Constant):
+                if isinstance(node.value, str) and name in node.value:
+                    return True
+            elif name in (getattr(node, "id", ""), getattr(node, "attr", "")):
+                parent = parents.get(node)
+                if not (isinstance(parent, ast.Call) and parent.func is node):
+                    return True
+        return False
+
+    return unit.told(("used as a value", name), find)
 
 
 def _attribute_stores(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.Attribute]]:

@@ -14,7 +14,12 @@ from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.expressions import Expressions
-from builder.specialize.rebinding import attribute_named, gives_attributes, has_setter
+from builder.specialize.rebinding import (
+    annotations_inspected,
+    attribute_named,
+    gives_attributes,
+    has_setter,
+)
 from builder.specialize.world import Asked
 
 #: What lists the attributes of an object, or takes them by a name that is put together.
@@ -86,7 +91,9 @@ class Assignments:
             settled = self._settled(stmt.target, stmt.value, scope)
             if settled is not None:
                 return settled == "restated"
-        self.expressions.annotations.fold(stmt, stmt.annotation, scope)
+        named = scope.kind == "module" and isinstance(stmt.target, ast.Name)
+        inspected = named and self.evaluator.hinders(annotations_inspected, self.unit.name)
+        self.expressions.annotations.fold(stmt, stmt.annotation, scope, inspected)
         exported = (
             isinstance(stmt.target, ast.Name) and stmt.target.id == "__all__" and stmt.value is not None
         )

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING
 
 from builder.graph.names import imported_module
 from builder.source.fields import nodes
+<<<<<<< HEAD
 from builder.specialize.dead_code.dynamic_names import formed
 from builder.specialize.evaluating.names import longest_word, names_of, text
+=======
+from builder.specialize.evaluating.names import longest_word, names_in_class, names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.own_namespace import lists_own_names
 from builder.specialize.text_index.text_search import fields_of, nodes_on, refers
@@ -60,7 +63,10 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
     module, _, name = qualified.rpartition(".")
     if module_exposed(world, module) or _is_spelled(world, qualified) or _is_reflected(world, qualified):
         return True
+<<<<<<< HEAD
     if module in world.paths and _is_covered(world.unit(world.paths[module]), name):
+=======
+    if world.words.holding(names_in_class(name)):
         return True
     return any(
         _may_be_module(world, unit, node.value, module)
@@ -149,7 +155,9 @@ def import_rebound(world: SpecializerWorld, qualified: str) -> bool:
     naming = {
         path for path in naming if path == own or module.rpartition(".")[2].encode() in world.words.of(path)
     }
-    if any(_writes_name(world.unit(path), name) for path in naming):
+    if world.words.holding(names_in_class(name)) or any(
+        _writes_name(world.unit(path), name) for path in naming
+    ):
         return True
     return _is_spelled(world, qualified) or any(
         _evaluator(world, unit).qualified(node.value, unit.scope_of(node.value)) == module
@@ -230,6 +238,8 @@ def attribute_stored(world: SpecializerWorld, name: str) -> bool:
     word = re.escape(name.encode())
     assigns = re.compile(rb"^[ \t]+%b\s*(?::[^=\n]+)?=(?!=)|\bsetattr\(.*[\"']%b[\"']" % (word, word), re.M)
     holders = world.words.holders(name.encode())
+    if world.words.holding(names_in_class(name)):
+        return True
     if any(assigns.search(world.files[path]) for path in holders):
         return True
     return any(_binds_in_class(world.unit(path), name) for path in holders) or any(
@@ -394,6 +404,8 @@ def written_otherwise(world: SpecializerWorld, value: str, *names: str) -> bool:
 def named_elsewhere(world: SpecializerWorld, name: str) -> bool:
     """Return whether something in the program names what has this name, but for the definitions
     themselves."""
+    if world.words.holding(names_in_class(name)):
+        return True
     return any(refers(world.unit(path), name) for path in world.words.holders(name.encode()))
 
 

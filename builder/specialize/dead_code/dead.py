@@ -20,6 +20,7 @@ from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.dead_code.reflection import Reflection
 from builder.specialize.dead_code.unused import Bound
 from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.names import names_in_class
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.program import Policy, Program
 from builder.specialize.text_index.content_answers import AnswerCache
@@ -311,6 +312,8 @@ class Dead:
         if (self._fell[name] <= 0 and not uncalled) or not places or name in self._extra:
             return False
         if name.startswith(b"__"):  # Python calls it, or it has another name outside of its class
+            return False
+        if b"__" in name and self._words.holding(names_in_class(name.decode())):
             return False
         return not self._words.exceeds(name, sum(places.values()) + _MAX_USES_READ)
 

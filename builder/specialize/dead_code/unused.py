@@ -21,6 +21,7 @@ from builder.specialize.dead_code.import_effects import (
 )
 from builder.specialize.dead_code.side_effect_imports import may_name_only
 from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.names import names_in_class
 from builder.specialize.folding.flow import catches
 from builder.specialize.folding.imports import suppressed
 from builder.specialize.text_index.identifier_index import IdentifierIndex
@@ -130,7 +131,9 @@ class Unused:
             count = counts[name.encode()]
             if read.get(asked) == count:
                 continue  # edits only take occurrences away, and none of this name was taken
-            if loads(unit, name) and not (bound.public and _shadowed(unit, name)):
+            if _read_in_class(unit, name) or (
+                loads(unit, name) and not (bound.public and _shadowed(unit, name))
+            ):
                 read[asked] = count
             # a predicate that the facts decide has no use left, whether or not upstream used it here
             elif (bound.node.names[bound.index].name in predicates or loads(before, name)) and not _is_listed(
@@ -144,7 +147,7 @@ class Unused:
         todo, seen = [unit.path], {unit.path}
         encoded = name.encode()
         holders = [p for p in self._words.holders(encoded) if p != unit.path]
-        if _asks_itself(world, unit, name):
+        if _asks_itself(world, unit, name) or self._words.holding(names_in_class(name)):
             return True
         while todo:
             source = todo.pop()
@@ -192,6 +195,7 @@ class Unused:
         for function, stmt, name in constants_of(unit):
             if (
                 loads(unit, name, function)
+                or _read_in_class(unit, name)
                 or _reads_all(unit, function)
                 or not _was_read(before, function.name, name)
             ):
@@ -431,6 +435,11 @@ def _is_decided(value: ast.expr) -> bool:
     return all(isinstance(operand, (ast.Name, ast.Constant)) for operand in value.values) and any(
         isinstance(operand, ast.Constant) and operand.value is stop for operand in value.values
     )
+
+
+def _read_in_class(unit: Unit, name: str) -> bool:
+    """Return whether a file may read a name by what stands for it in a class."""
+    return any(loads(unit, short.decode()) for short in names_in_class(name))
 
 
 def _is_listed(unit: Unit, stmt: ast.stmt) -> bool:

@@ -89,6 +89,8 @@ class Evaluator:
             if visible and (at.qualname, name) in self._local and name not in at.names:
                 return Gone(self._local[at.qualname, name])
             at = at.parent
+        if (owner is None or owner.kind == "module") and _is_private_to_class(name, scope):
+            return None  # in the class it is another name
         if owner is None:
             if self.unit.scopes.root.star and self.world.defines(self.unit.name, name):
                 return self.world.canonical(self.unit.name, name)
@@ -337,6 +339,16 @@ class Evaluator:
     def pure(self, node: ast.expr, scope: Scope) -> bool:
         """Return whether the evaluation may be left out without anybody noticing."""
         return effects.pure(self, node, scope)
+
+
+def _is_private_to_class(name: str, scope: Scope) -> bool:
+    """Return whether Python puts the name of the class around it before a name."""
+    at: Scope | None = scope
+    while name.startswith("__") and not name.endswith("__") and at is not None:
+        if at.kind == "class":
+            return True
+        at = at.parent
+    return False
 
 
 def _integer(value: Scalar) -> KnownValue | None:

@@ -78,6 +78,13 @@ def says(node: ast.expr, value: object) -> bool:
     return any(isinstance(part, ast.Constant) and part.value == value for part in nodes(node))
 
 
+def names_in_class(name: str) -> list[bytes]:
+    """What may stand for a name in a class: Python takes `__f` for `_A__f` in a class A."""
+    if not name.startswith("_") or name.startswith("__") or name.endswith("__"):
+        return []
+    return [name[at:].encode() for at in range(2, len(name) - 2) if name.startswith("__", at)]
+
+
 def text(node: ast.expr) -> str | None:
     """The value of a string literal."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

@@ -119,6 +119,8 @@ def misuses(data: bytes) -> tuple[tuple[int, str], ...]:
 
 def _raises(node: ast.expr) -> bool:
     match node:
+        case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str(said)), right=right) if _none(right):
+            return not _formats_none(said)
         case ast.BinOp(op=operator):
             return not isinstance(operator, ast.BitOr) and (_none(node.left) or _none(node.right))
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Invert()):
@@ -141,6 +143,14 @@ def _raises(node: ast.expr) -> bool:
             return _none(called)
         case _:
             return False
+
+
+def _formats_none(said: str) -> bool:
+    """Return whether a text puts None into itself: `"%s" % None`."""
+    try:
+        return bool(said % None)
+    except (TypeError, ValueError):
+        return False
 
 
 def _none(node: ast.expr) -> bool:

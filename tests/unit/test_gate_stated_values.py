@@ -93,9 +93,14 @@ BESIDE_NONE = [
     "x = None[0]", "x = (None)[0]", "x = None .y", "f(*None)", "x = 1 < None", "x = 1 <= \\\n None",
     "x = y in None", "x = y not in (None)", "x = None()", "x = len(None)", "x = len((None))", "x = -None",
     "x = (1 + # comment\n None)", "x = (None # comment\n)[0]", "x = None > 3", "x = None << 3", "x = a@None",
+    "x = '%d' % None", "x = 'plain' % None",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("code", BESIDE_NONE)
 def test_the_text_shows_each_none_that_raises_an_error(code: str) -> None:
     assert stated_values.misuses(code.encode())
+
+
+def test_a_text_may_put_none_into_itself() -> None:
+    assert not stated_values.misuses(b"x = 'group %s' % None")

@@ -57,17 +57,27 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
 
 
 def _imported_alike(after: IndexedTree, path: str, name: str) -> bool:
-    """Return whether only imports of one thing bind a name: a decided condition may leave one twice."""
+    """Return whether only imports of one thing bind a name: a decided condition may leave one twice.
+
+    The target of a comprehension binds nothing outside of it.
+    """
     imported = {
         (item.target, item.name)
         for item in after.summaries[path].imports
         # `import a.b` binds a, and is told as a.b
         if item.bound == name or (item.name is None and item.target == name)
     }
+    every = list(ast.walk(ast.parse(after.snapshot[path])))
+    inner = {id(n) for node in every if isinstance(node, ast.comprehension) for n in ast.walk(node.target)}
     others = (
         node
-        for node in ast.walk(ast.parse(after.snapshot[path]))
-        if (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
+        for node in every
+        if (
+            isinstance(node, ast.Name)
+            and node.id == name
+            and not isinstance(node.ctx, ast.Load)
+            and id(node) not in inner
+        )
         or (isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name)
     )
     return len(imported) == 1 and next(others, None) is None

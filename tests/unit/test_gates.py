@@ -196,6 +196,13 @@ def test_redefinitions_and_stale_exports_are_found() -> None:
     assert ["defined twice" in p.message for p in found] == [False, True]
 
 
+def test_the_target_of_a_comprehension_is_no_second_definition() -> None:
+    old = "from pkg.b import f\n\n\ndef g(xs):\n    return f() or [f for f in xs]\n"
+    new = "from pkg.b import f\n\n\ndef g(xs):\n    return [f for f in xs]\n"
+    before, after = worlds({"a.py": old}, {"a.py": new})
+    assert names.check(before, after, manifest(), NOTHING) == []
+
+
 def test_one_module_that_a_decided_condition_leaves_imported_twice_is_no_second_definition() -> None:
     before, after = worlds(
         {"a.py": "import pkg.b\n\nif X:\n    import pkg.b\nprint(pkg.b)\n", "b.py": ""},

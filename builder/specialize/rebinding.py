@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING
 
 from builder.graph.names import imported_module
 from builder.source.fields import nodes
-<<<<<<< HEAD
 from builder.specialize.dead_code.dynamic_names import formed
-from builder.specialize.evaluating.names import longest_word, names_of, text
-=======
 from builder.specialize.evaluating.names import longest_word, names_in_class, names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.own_namespace import lists_own_names
@@ -63,10 +60,9 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
     module, _, name = qualified.rpartition(".")
     if module_exposed(world, module) or _is_spelled(world, qualified) or _is_reflected(world, qualified):
         return True
-<<<<<<< HEAD
-    if module in world.paths and _is_covered(world.unit(world.paths[module]), name):
-=======
     if world.words.holding(names_in_class(name)):
+        return True
+    if module in world.paths and _is_covered(world.unit(world.paths[module]), name):
         return True
     return any(
         _may_be_module(world, unit, node.value, module)

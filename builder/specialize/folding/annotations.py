@@ -71,7 +71,10 @@ class Annotations:
         return self._either(node.left, scope) or self._either(node.right, scope)
 
     def _within(self, node: ast.expr, scope: Scope) -> bool:
-        """Fold `A | B` of which one is gone inside of brackets: `list[A | B]`, `Callable[[A | B], C]`."""
+        """Fold `A | B` of which one is gone inside of brackets: `list[A | B]`, `Callable[[A | B], C]`, and
+        `Optional[A]` likewise."""
+        if self.optional(node, scope):
+            return True
         if isinstance(node, ast.List):
             parts = node.elts
         elif isinstance(node, ast.Subscript) and names_of(node.value)[:1] != ("Literal",):
@@ -98,6 +101,13 @@ class Annotations:
             self.ops.extend(DropItem(node.slice, "elts", i) for i in gone)
         for member in left:
             self._other(member, scope)
+        return True
+
+    def optional(self, node: ast.expr, scope: Scope) -> bool:
+        """Fold `Optional[A]` of which A is gone where it may be a part of something else."""
+        if not isinstance(node, ast.Subscript) or not _optional(node) or not self.gone(node.slice, scope):
+            return False
+        self.ops.append(Replace(node.slice, "None"))
         return True
 
     def gone(self, node: ast.expr, scope: Scope) -> bool:

@@ -491,7 +491,7 @@ class Expressions:
         base = names_of(node.value)
         if base[:1] == ("Literal",):
             self._literal(node, scope)
-        elif not self.annotations.union(node, scope):
+        elif not (self.annotations.union(node, scope) or self.annotations.optional(node, scope)):
             self.fold(node.value, scope)
             self.fold(node.slice, scope)
 

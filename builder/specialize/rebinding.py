@@ -494,12 +494,16 @@ def _removed_names(world: SpecializerWorld, module: str) -> Mapping[str, list[as
 def annotations_inspected(world: SpecializerWorld, name: str) -> bool:
     """Return whether somebody may ask for the annotations of what has this name.
 
-    Who asks for those of anything may have got it by a table or out of a class; another package asks for
-    those of what it is given.
+    Who asks, a file or another package, was given the function, or took it by its name.
     """
-    if world.words.holding(_ASKS_FOR_ANNOTATIONS):
-        return True
     return any(_used_as_value(world.unit(path), name) for path in world.words.holders(name.encode()))
+
+
+@question
+def module_inspected(world: SpecializerWorld, module: str) -> bool:
+    """Return whether a module asks for its own annotations, or may be given to whoever does."""
+    asking = world.words.holding(_ASKS_FOR_ANNOTATIONS)
+    return world.paths.get(module) in asking or (bool(asking) and module_exposed(world, module))
 
 
 def _used_as_value(unit: Unit, name: str) -> bool:
@@ -513,7 +517,7 @@ def _used_as_value(unit: Unit, name: str) -> bool:
                 if node.asname is not None and name in node.name.split("."):
                     return True
             elif isinstance(node, ast.Constant):
-                if isinstance(node.value, str) and name in node.value:
+                if isinstance(node.value, str) and re.split(r"[.:]", node.value)[-1] == name:
                     return True
             elif name in (getattr(node, "id", ""), getattr(node, "attr", "")):
                 parent = parents.get(node)

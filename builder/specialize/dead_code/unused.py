@@ -507,7 +507,8 @@ def _takes(unit: Unit, module: str, name: str) -> bool:
             if taken and unit.absolute(node) == module:
                 return True
         elif isinstance(node, ast.Attribute):
-            if node.attr == name and (last in _called(unit, node.value) or _loads_module(unit, module)):
+            loaded = not _is_imported(unit, node.value) and _loads_module(unit, module)
+            if node.attr == name and (loaded or last in _called(unit, node.value)):
                 return True
         elif isinstance(node, ast.Constant) and _looks_up(unit, node, name):
             return True
@@ -524,6 +525,12 @@ def _takes_attribute(world: SpecializerWorld, path: str, module: str, name: str)
         and evaluator.qualified(node.value, unit.scope_of(node)) == module
         for node in nodes_on(unit, name)
     )
+
+
+def _is_imported(unit: Unit, node: ast.expr) -> bool:
+    """Return whether an import binds a name to what it is."""
+    owner = unit.scope_of(node).find(node.id) if isinstance(node, ast.Name) else None
+    return owner is not None and any(b.alias is not None for b in owner.names[node.id])  # type: ignore[attr-defined]
 
 
 def _loads_module(unit: Unit, module: str) -> bool:

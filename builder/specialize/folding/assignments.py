@@ -15,10 +15,10 @@ from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.expressions import Expressions
 from builder.specialize.rebinding import (
-    annotations_inspected,
     attribute_named,
     gives_attributes,
     has_setter,
+    module_inspected,
 )
 from builder.specialize.world import Asked
 
@@ -92,7 +92,7 @@ class Assignments:
             if settled is not None:
                 return settled == "restated"
         named = scope.kind == "module" and isinstance(stmt.target, ast.Name)
-        inspected = named and self.evaluator.hinders(annotations_inspected, self.unit.name)
+        inspected = named and self.evaluator.hinders(module_inspected, self.unit.name)
         self.expressions.annotations.fold(stmt, stmt.annotation, scope, inspected)
         exported = (
             isinstance(stmt.target, ast.Name) and stmt.target.id == "__all__" and stmt.value is not None

@@ -9,17 +9,18 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from builder.graph.names import imported_module
 from builder.source.fields import nodes
+from builder.specialize.attributes import attribute_stores
 from builder.specialize.dead_code.dynamic_names import formed
-from builder.specialize.evaluating.names import longest_word, names_in_class, names_of, text
+from builder.specialize.evaluating.names import longest_word, names_in_class, names_of
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.own_namespace import lists_own_names
-from builder.specialize.text_index.text_search import fields_of, nodes_on, refers
+from builder.specialize.text_index.text_search import nodes_on, refers
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
 
@@ -66,7 +67,7 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
         return True
     return any(
         _may_be_module(world, unit, node.value, module)
-        for unit, node in _attribute_stores(world, name)
+        for unit, node in attribute_stores(world, name)
         if not _is_self(node.value)
     )
 
@@ -158,7 +159,7 @@ def import_rebound(world: SpecializerWorld, qualified: str) -> bool:
     return _is_spelled(world, qualified) or any(
         _evaluator(world, unit).qualified(node.value, unit.scope_of(node.value)) == module
         or _spells_module(unit, node.value, module)
-        for unit, node in _attribute_stores(world, name)
+        for unit, node in attribute_stores(world, name)
         if not _is_self(node.value)
     )
 
@@ -220,152 +221,11 @@ def cache_inspected(world: SpecializerWorld, qualified: str) -> bool:
 
 
 @question
-def has_setter(world: SpecializerWorld, name: str) -> bool:
-    """Return whether a class of the program runs a method where an attribute of this name is set."""
-    word = re.escape(name.encode())
-    setter = re.compile(rb"@\s*%b\s*\.\s*setter\b|^[ \t]+%b\s*=\s*(?:\w+\.)*property\(" % (word, word), re.M)
-    return any(setter.search(world.files[path]) for path in world.words.holders(name.encode()))
-
-
-@question
-def attribute_stored(world: SpecializerWorld, name: str) -> bool:
-    """Return whether the program assigns an attribute of this name: to an object, in a class, or by its
-    text."""
-    word = re.escape(name.encode())
-    assigns = re.compile(rb"^[ \t]+%b\s*(?::[^=\n]+)?=(?!=)|\bsetattr\(.*[\"']%b[\"']" % (word, word), re.M)
-    holders = world.words.holders(name.encode())
-    if world.words.holding(names_in_class(name)):
-        return True
-    if any(assigns.search(world.files[path]) for path in holders):
-        return True
-    return any(_binds_in_class(world.unit(path), name) for path in holders) or any(
-        True for _ in _attribute_stores(world, name)
-    )
-
-
-@question
-def attribute_bound(world: SpecializerWorld, name: str) -> bool:
-    """Return whether the program binds an attribute of this name: by a definition, or by an assignment."""
-    word = re.escape(name.encode())
-    binds = re.compile(rb"\bdef\s+%b\b|(?:^[ \t]*|\.)%b\s*(?::[^=\n]+)?=(?!=)" % (word, word), re.M)
-    holders = world.words.holders(name.encode())
-    return any(binds.search(world.files[path]) for path in holders) or any(
-        _binds_in_class(world.unit(path), name) for path in holders
-    )
-
-
-def _binds_in_class(unit: Unit, name: str) -> bool:
-    """Return whether the body of a class binds a name otherwise than by a definition, wherever it stands in
-    its line."""
-
-    def find() -> bool:
-        scopes = (scope for scope in unit.scopes.every() if scope.kind == "class")
-        found = (binding.kind for scope in scopes for binding in scope.names.get(name, ()))
-        return any(kind not in ("def", "declare") for kind in found)
-
-    return unit.told(("binds in a class", name), find)
-
-
-@question
-def field_bound(world: SpecializerWorld, name: str) -> bool:
-    """Return whether a class of the program may still have a field of this name."""
-    binds = re.compile(rb"^[ \t]+%b[ \t]*[:=](?!=)" % re.escape(name.encode()), re.M)
-    return any(binds.search(world.files[path]) for path in world.words.holders(name.encode()))
-
-
-@question
 def defined_elsewhere(world: SpecializerWorld, name: str, *known: str) -> bool:
     """Return whether the program defines a function of this name beside the known ones."""
     defines = re.compile(rb"\bdef\s+%b\b" % re.escape(name.encode()))
     found = sum(len(defines.findall(world.files[path])) for path in world.words.holders(name.encode()))
     return found > len(known)
-
-
-@question
-def attribute_named(world: SpecializerWorld, name: str) -> bool:
-    """Return whether a file may ask whether an object has an attribute, take it away, or read it where it
-    must stay."""
-    encoded = name.encode()
-    asking = world.words.holding([b"hasattr", b"setattr", b"delattr", b"attrgetter"])
-    if any(encoded in world.outline(path).quoted for path in asking if encoded in world.words.of(path)):
-        return True
-    if any(isinstance(node.ctx, ast.Del) for _, node in _attribute_stores(world, name)):
-        return True
-    return any(_read_with_effect(world, path, name) for path in world.words.holders(encoded))
-
-
-@question
-def destination_read(world: SpecializerWorld, name: str) -> bool:
-    """Return whether the program reads an attribute of this name, or takes one by this text, and no fact
-    states it."""
-    for path in world.words.holders(name.encode()):
-        unit = world.unit(path)
-        for node in nodes_on(unit, name):
-            if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
-                read = world.facts.attribute_value(node) is None
-            else:
-                said = isinstance(node, ast.Constant) and (
-                    name in fields_of(node.value) or (node.value == name and _takes_by_text(unit, node))
-                )
-                said = said or (isinstance(node, ast.MatchClass) and name in node.kwd_attrs)
-                read = said and f"*.{name}" not in world.facts.values
-            if read:
-                return True
-    return False
-
-
-@question
-def attribute_read(world: SpecializerWorld, name: str) -> bool:
-    """Return whether the program reads an attribute of this name, and no fact states it."""
-    return any(
-        isinstance(node, ast.Attribute)
-        and node.attr == name
-        and isinstance(node.ctx, ast.Load)
-        and world.facts.attribute_value(node) is None
-        for path in world.words.holders(name.encode())
-        if name.encode() in world.outline(path).attributes
-        for node in nodes_on(world.unit(path), name)
-    )
-
-
-def _takes_by_text(unit: Unit, node: ast.AST) -> bool:
-    parent = unit.module.parents.get(node)
-    if isinstance(parent, ast.Call) and node in parent.args:
-        taking = ("attrgetter", "get", "getattr", "hasattr", "itemgetter", "pop", "setdefault")
-        return (names_of(parent.func) or ("",))[0] in taking
-    if isinstance(parent, (ast.Tuple, ast.List, ast.Set)):  # of names that a `getattr` may take
-        return b"getattr" in unit.text
-    return isinstance(parent, ast.Subscript) and parent.slice is node
-
-
-def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
-    """Return whether a file reads an attribute where no value can take the place of the read.
-
-    Of what an effect gives, by `x.name += 1`, in an f-string, a class pattern, or in the field of a text.
-    """
-    unit = world.unit(path)
-    texts = (node for node in nodes_on(unit, name) if isinstance(node, ast.JoinedStr))
-    in_texts = {part for node in texts for part in nodes(node)}
-    for node in nodes_on(unit, name):
-        if isinstance(node, ast.MatchClass) and name in node.kwd_attrs:
-            return True
-        if isinstance(node, ast.Constant) and name in fields_of(node.value):
-            return True
-        if isinstance(node, ast.AugAssign) and getattr(node.target, "attr", "") == name:
-            return True
-        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
-            if node in in_texts:
-                return True
-            owner = node.value
-        elif isinstance(node, ast.Call) and names_of(node.func) == ("getattr",) and len(node.args) > 1:
-            if text(node.args[1]) != name:
-                continue
-            owner = node.args[0]
-        else:
-            continue
-        if not _evaluator(world, unit).pure(owner, unit.scope_of(node)):
-            return True
-    return False
 
 
 @question
@@ -526,27 +386,6 @@ def _used_as_value(unit: Unit, name: str) -> bool:
         return False
 
     return unit.told(("used as a value", name), find)
-
-
-def _attribute_stores(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.Attribute]]:
-    encoded = name.encode()
-    for path in world.words.holders(encoded):
-        if encoded in world.outline(path).attributes:
-            unit = world.unit(path)
-            if _stores_attribute(unit, name):
-                for node in _stores_of(nodes_on(unit, name), name):
-                    yield unit, node
-
-
-def _stores_attribute(unit: Unit, name: str) -> bool:
-    """Return whether a file sets or deletes an attribute of this name."""
-    return unit.told(("stores attribute", name), lambda: any(_stores_of(nodes_on(unit, name), name)))
-
-
-def _stores_of(nodes: Iterable[ast.AST], name: str) -> Iterator[ast.Attribute]:
-    for node in nodes:
-        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, _STORES):
-            yield node
 
 
 def _may_be_module(world: SpecializerWorld, unit: Unit, owner: ast.expr, module: str) -> bool:

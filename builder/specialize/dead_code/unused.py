@@ -19,6 +19,7 @@ from builder.specialize.dead_code.import_effects import (
     run_by_import,
     submodules,
 )
+from builder.specialize.dead_code.import_takers import takes, takes_attribute
 from builder.specialize.dead_code.side_effect_imports import may_name_only
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_in_class
@@ -161,7 +162,7 @@ class Unused:
                 asks = path in imports or (near and _may_ask_for(world.outline(path), encoded))
                 if asks and takes(world.unit(path), module, name):
                     return True
-                if encoded in world.outline(path).attributes and _takes_attribute(world, path, module, name):
+                if encoded in world.outline(path).attributes and takes_attribute(world, path, module, name):
                     return True
             further = stars - seen
             seen |= further
@@ -244,7 +245,7 @@ def _is_taken(world: SpecializerWorld, module: str, name: str) -> bool:
     encoded = name.encode()
     holders = world.words.holders(encoded)
     return any(
-        encoded in world.outline(path).attributes and _takes_attribute(world, path, module, name)
+        encoded in world.outline(path).attributes and takes_attribute(world, path, module, name)
         for path in holders
     )
 
@@ -489,80 +490,3 @@ def _asks_itself(world: SpecializerWorld, unit: Unit, name: str) -> bool:
         return False
     outline = world.outline(unit.path)
     return name.encode() in outline.attributes or name.encode() in outline.quoted
-
-
-def takes(unit: Unit, module: str, name: str) -> bool:
-    """Return whether a file takes `name` from `module`: by import, star import, as an attribute, or by a
-    text."""
-    return unit.told(("takes", unit.package, module, name), lambda: _takes(unit, module, name))
-
-
-def _takes(unit: Unit, module: str, name: str) -> bool:
-    if _takes_all(unit, module):
-        return True
-    last = module.rpartition(".")[2]
-    for node in nodes_on(unit, name):
-        if isinstance(node, ast.ImportFrom):
-            taken = any(a.name == name and a not in unit.leaving for a in node.names)
-            if taken and unit.absolute(node) == module:
-                return True
-        elif isinstance(node, ast.Attribute):
-            loaded = not _is_imported(unit, node.value) and _loads_module(unit, module)
-            if node.attr == name and (loaded or last in _called(unit, node.value)):
-                return True
-        elif isinstance(node, ast.Constant) and _looks_up(unit, node, name):
-            return True
-    return False
-
-
-def _takes_attribute(world: SpecializerWorld, path: str, module: str, name: str) -> bool:
-    """Return whether a file takes a name from what an import has bound this very module to."""
-    unit = world.unit(path)
-    evaluator = Evaluator(world, unit)
-    return any(
-        isinstance(node, ast.Attribute)
-        and node.attr == name
-        and evaluator.qualified(node.value, unit.scope_of(node)) == module
-        for node in nodes_on(unit, name)
-    )
-
-
-def _is_imported(unit: Unit, node: ast.expr) -> bool:
-    """Return whether an import binds a name to what it is."""
-    owner = unit.scope_of(node).find(node.id) if isinstance(node, ast.Name) else None
-    return owner is not None and any(b.alias is not None for b in owner.names[node.id])  # type: ignore[attr-defined]
-
-
-def _loads_module(unit: Unit, module: str) -> bool:
-    """Return whether a file loads a module by its name, so that any object of it may be this module."""
-    loads_any = any(word in unit.text for word in (b"import_module", b"__import__", b"sys.modules"))
-    return loads_any and any(b"%b%b%b" % (q, module.encode(), q) in unit.text for q in (b'"', b"'"))
-
-
-def _looks_up(unit: Unit, node: ast.Constant, name: str) -> bool:
-    """Return whether a text is the name, or a path to it, and an argument of a call."""
-    if not isinstance(node.value, str) or re.split(r"[.:]", node.value)[-1] != name:
-        return False
-    return isinstance(unit.module.parents.get(node), ast.Call)
-
-
-def _called(unit: Unit, base: ast.expr) -> set[str]:
-    """The last names of the module that an expression may be."""
-    if isinstance(base, ast.Attribute):
-        return {base.attr}
-    if isinstance(base, (ast.Call, ast.Subscript)):  # `import_module("a.b").name`
-        texts = (n.value for n in nodes(base) if isinstance(n, ast.Constant) and isinstance(n.value, str))
-        return {text.rpartition(".")[2] for text in texts}
-    if not isinstance(base, ast.Name):
-        return set()
-    owner = unit.scope_of(base).find(base.id)
-    bindings = owner.names[base.id] if owner is not None else []
-    found = {base.id, *(b.alias.name.rpartition(".")[2] for b in bindings if b.alias is not None)}
-    for binding in bindings:
-        if isinstance(binding.value, (ast.Call, ast.Subscript, ast.Attribute)):
-            found |= _called(unit, binding.value)
-    return found
-
-
-def _takes_all(unit: Unit, module: str) -> bool:
-    return any(unit.absolute(node) == module for node in unit.scopes.root.star)

@@ -9,17 +9,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from builder.source.ops import DropItem, Op, Replace
+from builder.specialize.attributes import attribute_named, has_setter
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.expressions import Expressions
-from builder.specialize.rebinding import (
-    attribute_named,
-    gives_attributes,
-    has_setter,
-    module_inspected,
-)
+from builder.specialize.rebinding import gives_attributes, module_inspected
 from builder.specialize.world import Asked
 
 #: What lists the attributes of an object, or takes them by a name that is put together.

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from builder.source.fields import inner_nodes, nodes
 from builder.source.ops import DropItem, Op, Operands, Replace
+from builder.specialize.attributes import attribute_bound, attribute_read, destination_read, field_bound
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import names_of, says, scalar, text
@@ -18,14 +19,7 @@ from builder.specialize.folding.effects import leaves_trace
 from builder.specialize.folding.own_branches import never_binds
 from builder.specialize.folding.positions import unseen, unseen_in
 from builder.specialize.folding.reads import key_named
-from builder.specialize.rebinding import (
-    attribute_bound,
-    attribute_read,
-    defined_elsewhere,
-    destination_read,
-    field_bound,
-    module_removed,
-)
+from builder.specialize.rebinding import defined_elsewhere, module_removed
 
 _IN = (ast.In, ast.NotIn)
 #: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from builder.source.ops import Decide, DropGuard, DropItem, Remove, Unwrap, irrefutable
+from builder.specialize.attributes import attribute_stored
 from builder.specialize.dead_code.definition_effects import TRANSPARENT
 from builder.specialize.evaluating.constant_functions import KEEP_RESULT, is_alone, remaining, returned
 from builder.specialize.evaluating.enumerations import Enumeration, makes_values
@@ -21,12 +22,7 @@ from builder.specialize.folding.imports import Imports, leaves_at_end, suppresse
 from builder.specialize.folding.only_defines import only_defines
 from builder.specialize.folding.own_branches import never_binds
 from builder.specialize.folding.single_dispatch import dispatched_on, dispatches
-from builder.specialize.rebinding import (
-    annotations_inspected,
-    attribute_stored,
-    cache_inspected,
-    named_elsewhere,
-)
+from builder.specialize.rebinding import annotations_inspected, cache_inspected, named_elsewhere
 from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld

@@ -354,9 +354,12 @@ def _removed_names(world: SpecializerWorld, module: str) -> Mapping[str, list[as
 def annotations_inspected(world: SpecializerWorld, name: str) -> bool:
     """Return whether somebody may ask for the annotations of what has this name.
 
-    Who asks, a file or another package, was given the function, or took it by its name.
+    Who asks, a file or another package, names the function, was given it, or took it by a text.
     """
-    return any(_used_as_value(world.unit(path), name) for path in world.words.holders(name.encode()))
+    asking = world.words.holding([b"__annotations__", b"get_annotations", b"get_type_hints"])
+    return any(name.encode() in world.words.of(path) for path in asking) or any(
+        _used_as_value(world.unit(path), name) for path in world.words.holders(name.encode())
+    )
 
 
 @question
@@ -381,11 +384,18 @@ def _used_as_value(unit: Unit, name: str) -> bool:
                     return True
             elif name in (getattr(node, "id", ""), getattr(node, "attr", "")):
                 parent = parents.get(node)
-                if not (isinstance(parent, ast.Call) and parent.func is node):
+                if not (isinstance(parent, ast.Call) and (parent.func is node or _only_runs(parent, node))):
                     return True
         return False
 
     return unit.told(("used as a value", name), find)
+
+
+def _only_runs(call: ast.Call, function: ast.AST) -> bool:
+    """Return whether a call hands a function to an executor or a loop, which do nothing but call it."""
+    method = getattr(call.func, "attr", "")
+    place = {"submit": 0, "call_soon": 0, "call_soon_threadsafe": 0, "run_in_executor": 1}.get(method)
+    return place is not None and call.args[place : place + 1] == [function]
 
 
 def _may_be_module(world: SpecializerWorld, unit: Unit, owner: ast.expr, module: str) -> bool:

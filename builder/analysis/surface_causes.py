@@ -76,10 +76,16 @@ class Causes:
             or self.flag(item)
             or self.edit(place, item.key.name)
             or self.conditions.impossible(place)
+            or self.choice_of_names(item, place)
             or (self.conditions.variable(item.key.name) if item.key.kind == "environment" else None)
             or self.script(item.key)
             or self.proved(place, self.own(item.key, item, place))
         )
+
+    def choice_of_names(self, item: Item, place: Place) -> Reason | None:
+        """Return the fact that decides which name an item has: `"--hip" if is_hip() else "--cuda"`."""
+        arm = self.conditions.arm(place, item.key.name) if " if " in item.key.name else None
+        return arm[1] if arm else None
 
     def path(self, path: str) -> Reason | None:
         """A rule that removed the file, or a file of ours in its place."""
@@ -247,7 +253,7 @@ class Causes:
     # -- what was added ------------------------------------------------------------------------------------
 
     def added(self, item: Item) -> Reason | None:
-        """Return the file of ours or the edit that added an item: nothing else can add one."""
+        """Return the file of ours or the edit that added an item, or the choice that left its name alone."""
         for place in item.places:
             whole = self.whole.get(place.path)
             if whole is not None:
@@ -255,7 +261,15 @@ class Causes:
             for edit in self.edits:
                 if place.qualified.startswith(edit.target) and edit.by and item.key.name in _strings(edit.by):
                     return _by(edit)
-        return self.script(item.key)
+        return self.script(item.key) or self.chosen(item)
+
+    def chosen(self, item: Item) -> Reason | None:
+        """Account for an item whose name is a text of upstream's file: facts decide which name counts."""
+        name = item.key.name.rpartition(" ")[2].encode()  # a route has its method before
+        texts = {place.path: self.sources.snapshot.get(place.path, b"") for place in item.places}
+        if not texts or not all(b'"%b"' % name in t or b"'%b'" % name in t for t in texts.values()):
+            return None
+        return Reason(FACTS, f"{min(texts)} has {item.key.name} as a text, under a condition that is decided")
 
 
 def _stated(removal: Removal) -> Reason:

@@ -164,7 +164,7 @@ class SpecializerWorld:
 
     def is_outside(self, name: str) -> bool:
         """Return whether a module is none of the program, so that nobody knows what it exports."""
-        return name not in self.paths and self.module_gone(name) is None
+        return not self.has_file(name) and self.module_gone(name) is None
 
     def has_file(self, name: str) -> bool:
         """Return whether a module is a file, and not only a folder."""

@@ -272,6 +272,24 @@ def test_one_unexplained_place_of_several_is_enough() -> None:
     assert batches_of(one(before, {"a.py": None, "b.py": ""}, named)) == ["b", "models"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x = os.getenv('A' if is_hip() else 'B')", "x = os.getenv('B')"),
+        ("parser.add_argument('--a' if is_hip() else '--b')", "parser.add_argument('--b')"),
+        ("@app.get('/a' if is_hip() else '/b')\ndef get(): ...", "@app.get('/b')\ndef get(): ..."),
+    ],
+)
+def test_a_name_that_facts_choose_is_accounted_for(before: str, after: str) -> None:
+    head = "import os\nfrom pkg.api import is_hip\n"
+    stated = batch("rocm", facts=(PREDICATE,))
+    found = differences({"a.py": f"{head}{before}\n", **PLATFORM}, {"a.py": f"{head}{after}\n"}, stated)
+    assert found and all(each.causes for each in found)
+    another = after.replace("B", "C").replace("--b", "--c").replace("/b", "/c")
+    other = differences({"a.py": f"{head}{before}\n"}, {"a.py": f"{head}{another}\n"}, stated)
+    assert any(not each.causes for each in other)
+
+
 def test_a_variable_that_is_still_read_somewhere_is_not_lost() -> None:
     before = {"a.py": "import os\nx = os.getenv('A')\n", "b.py": "import os\nx = os.getenv('A')\n"}
     assert differences(before, {"a.py": ""}) == []

@@ -13,7 +13,7 @@ from builder.specialize.dead_code.class_statements import HARMLESS_CLASS_DECORAT
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.effects import repeatable
-from builder.specialize.world import SpecializerWorld
+from builder.specialize.world import SpecializerWorld, question
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -39,6 +39,12 @@ MAKERS = frozenset([
 _NEW = (ast.Constant, ast.JoinedStr, ast.Lambda, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp,
         ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare, ast.BinOp, ast.UnaryOp)  # fmt: skip
 _PROPERTY_PARTS = ("setter", "getter", "deleter")
+
+
+@question
+def tells_names(world: SpecializerWorld) -> bool:
+    """Return whether the program tells an object by which name a class holds it."""
+    return bool(world.words.holders(b"__set_name__"))
 
 
 class Effects:
@@ -162,7 +168,7 @@ class Effects:
                 return False
         parts = (*node.bases, *(keyword.value for keyword in node.keywords))
         inner = self._evaluator.unit.scopes.of(node)
-        if self._world.words.holders(b"__set_name__") and any(self._hands_over(s, inner) for s in node.body):
+        if self._evaluator.hinders(tells_names) and any(self._hands_over(s, inner) for s in node.body):
             return False
         return self._values(parts, scope) and all(self.pure(stmt, inner) for stmt in node.body)
 

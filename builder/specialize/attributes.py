@@ -63,10 +63,12 @@ def _binds_in_class(unit: Unit, name: str) -> bool:
 
 
 @question
-def field_bound(world: SpecializerWorld, name: str) -> bool:
-    """Return whether a class of the program may still have a field of this name."""
-    binds = re.compile(rb"^[ \t]+%b[ \t]*[:=](?!=)" % re.escape(name.encode()), re.M)
-    return any(binds.search(world.files[path]) for path in world.words.holders(name.encode()))
+def bound_by_heir(world: SpecializerWorld, field: str, cls: str) -> bool:
+    """Return whether a class that inherits from one of this name may have a field of its own of this name."""
+    heir = re.compile(rb"\bclass\s+\w+\s*\([^)]*\b%b\b" % re.escape(cls.encode()))
+    binds = re.compile(rb"^[ \t]+%b[ \t]*[:=](?!=)" % re.escape(field.encode()), re.M)
+    holders = (world.files[path] for path in world.words.holders(cls.encode()))
+    return any(heir.search(data) and binds.search(data) for data in holders)
 
 
 @question

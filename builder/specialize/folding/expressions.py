@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from builder.source.fields import inner_nodes, nodes
 from builder.source.ops import DropItem, Op, Operands, Replace
-from builder.specialize.attributes import attribute_bound, attribute_read, destination_read, field_bound
+from builder.specialize.attributes import attribute_bound, attribute_read, bound_by_heir, destination_read
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import names_of, says, scalar, text
@@ -294,7 +294,7 @@ class Expressions:
             if (
                 own is not None
                 and self._is_field_gone(keyword, f"{self.evaluator.unit.name}.{own}", scope)
-                and not self.evaluator.hinders(field_bound, keyword.arg or "")  # an heir may have its own
+                and not self.evaluator.hinders(bound_by_heir, keyword.arg or "", own.rpartition(".")[2])
             ):
                 self.ops.append(DropItem(node, "keywords", index))
                 continue

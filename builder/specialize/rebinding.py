@@ -284,7 +284,7 @@ def given_otherwise(world: SpecializerWorld, module: str, name: str) -> bool:
         or "__getattr__" in bound.names
         or _WRITES_OWN.search(world.files[path]) is not None
         or _MAKES_OWN.search(world.files[path]) is not None
-        or any(world.is_outside(star) or world.defines(star, name) for star in bound.stars)
+        or any(world.defines(star, name) for star in bound.stars)
     )
 
 

@@ -236,8 +236,7 @@ class SpecializerWorld:
             # a fallback that is gone leaves the other import, or what a star import brings
             alive = {f for f in found if not isinstance(f, Gone)}
             if not alive:  # then all of them are Gone
-                outside = full if any(map(self.is_outside, bound.stars)) else None
-                return self._brought(bound, name, full) or outside or sorted(found, key=str)[0]
+                return self._brought(bound, name, full) or sorted(found, key=str)[0]
             return alive.pop() if len(alive) == 1 else full
         return self._brought(bound, name, full)
 

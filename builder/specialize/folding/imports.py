@@ -136,9 +136,9 @@ class Imports:
                 self.local[scope.qualname, name] = why
 
     def _brought_later(self, name: str, scope: Scope, stmt: ast.stmt) -> bool:
-        """Return whether a star import after a statement may bind a name."""
+        """Return whether a star import after a statement binds a name."""
         modules = (self.unit.absolute(star) for star in scope.star if star.lineno > stmt.lineno)
-        return any(self.world.is_outside(module) or self.world.defines(module, name) for module in modules)
+        return any(self.world.defines(module, name) for module in modules)
 
     # -- guarded imports ----------------------------------------------------------------------
 

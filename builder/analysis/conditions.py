@@ -51,7 +51,8 @@ class Conditions:
         return None
 
     def arm(self, place: Place, text: str) -> tuple[object, Reason] | None:
-        """Return the value of `a if condition else b` if the facts decide it: a literal or its source."""
+        """Return the value of a condition, or of `a if condition else b`, if the facts decide it: a literal
+        or its source."""
         reader, node = self._reader(place), _parsed(text)
         asked = node.test if isinstance(node, ast.IfExp) else node
         decided = self.truth(asked, reader) if reader and asked is not None else None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import TypeAlias
 
 from builder.analysis.conditions import Conditions
@@ -264,12 +265,12 @@ class Causes:
         return self.script(item.key) or self.chosen(item)
 
     def chosen(self, item: Item) -> Reason | None:
-        """Account for an item whose name is a text of upstream's file: facts decide which name counts."""
-        name = item.key.name.rpartition(" ")[2].encode()  # a route has its method before
-        texts = {place.path: self.sources.snapshot.get(place.path, b"") for place in item.places}
-        if not texts or not all(b'"%b"' % name in t or b"'%b'" % name in t for t in texts.values()):
+        """Account for an item that upstream has in a condition, or in a dict whose values hold one."""
+        name = item.key.name.rpartition(" ")[2]  # a route has its method before
+        files = [self.sources.parsed(place.path) for place in item.places]
+        if not all(file is not None and _in_condition(file.tree, name) for file in files):
             return None
-        return Reason(FACTS, f"{min(texts)} has {item.key.name} as a text, under a condition that is decided")
+        return Reason(FACTS, f"upstream has {item.key.name} under a condition that the facts decide")
 
 
 def _stated(removal: Removal) -> Reason:
@@ -308,3 +309,16 @@ def _removes(patch: str, word: str) -> bool:
 
 def _order(cause: Reason) -> tuple[str, str, str]:
     return cause.batch, str(cause.mark or ""), cause.rule
+
+
+def _in_condition(tree: ast.Module, name: str) -> bool:
+    """Return whether a text stands in a condition, or is a key of a dict that has one among its values.
+
+    Such a dict is no table that can be read.
+    """
+    conditions = {node for node in ast.walk(tree) if isinstance(node, (ast.IfExp, ast.BoolOp))}
+    dicts = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
+    mixed = [node for node in dicts if any(each in conditions for v in node.values for each in ast.walk(v))]
+    keys = (key for node in mixed for key in node.keys)
+    parts = (part for node in conditions for part in ast.walk(node))
+    return any(isinstance(each, ast.Constant) and each.value == name for each in chain(keys, parts))

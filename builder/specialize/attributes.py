@@ -85,26 +85,6 @@ def attribute_named(world: SpecializerWorld, name: str) -> bool:
 
 
 @question
-def destination_read(world: SpecializerWorld, name: str) -> bool:
-    """Return whether the program reads an attribute of this name, or takes one by this text, and no fact
-    states it."""
-    for path in world.words.holders(name.encode()):
-        unit = world.unit(path)
-        for node in nodes_on(unit, name):
-            if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
-                read = world.facts.attribute_value(node) is None
-            else:
-                said = isinstance(node, ast.Constant) and (
-                    name in fields_of(node.value) or (node.value == name and _takes_by_text(unit, node))
-                )
-                said = said or (isinstance(node, ast.MatchClass) and name in node.kwd_attrs)
-                read = said and f"*.{name}" not in world.facts.values
-            if read:
-                return True
-    return False
-
-
-@question
 def attribute_read(world: SpecializerWorld, name: str) -> bool:
     """Return whether the program reads an attribute of this name, and no fact states it."""
     return any(
@@ -116,6 +96,27 @@ def attribute_read(world: SpecializerWorld, name: str) -> bool:
         if name.encode() in world.outline(path).attributes
         for node in nodes_on(world.unit(path), name)
     )
+
+
+@question
+def destination_read(world: SpecializerWorld, name: str) -> bool:
+    """Return whether the program reads an attribute of this name, or takes one by this text or a pattern, and
+    no fact states it."""
+    if attribute_read(world, name):
+        return True
+    if f"*.{name}" in world.facts.values:
+        return False
+    units = map(world.unit, world.words.holders(name.encode()))
+    return any(_takes_unread(unit, node, name) for unit in units for node in nodes_on(unit, name))
+
+
+def _takes_unread(unit: Unit, node: ast.AST, name: str) -> bool:
+    """Return whether a node takes an attribute of this name otherwise than as `x.name`."""
+    if isinstance(node, ast.MatchClass):
+        return name in node.kwd_attrs
+    if not isinstance(node, ast.Constant):
+        return False
+    return name in fields_of(node.value) or (node.value == name and _takes_by_text(unit, node))
 
 
 def _takes_by_text(unit: Unit, node: ast.AST) -> bool:

@@ -63,20 +63,13 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
         return True
     if world.words.holding(names_in_class(name)):
         return True
-    if module in world.paths and _is_covered(world.unit(world.paths[module]), name):
+    if module in world.paths and name in world.module_bindings(world.paths[module]).covered:
         return True
     return any(
         _may_be_module(world, unit, node.value, module)
         for unit, node in attribute_stores(world, name)
         if not _is_self(node.value)
     )
-
-
-def _is_covered(unit: Unit, name: str) -> bool:
-    """Return whether a star import stands after the first binding of a name."""
-    root = unit.scopes.root
-    first = min((getattr(b.node, "lineno", 0) for b in root.names.get(name, ())), default=None)
-    return first is not None and any(star.lineno > first for star in root.star)
 
 
 def _is_reflected(world: SpecializerWorld, qualified: str) -> bool:

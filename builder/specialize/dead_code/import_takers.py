@@ -38,6 +38,8 @@ def _takes(unit: Unit, module: str, name: str) -> bool:
 
 def takes_attribute(world: SpecializerWorld, path: str, module: str, name: str) -> bool:
     """Return whether a file takes a name from what an import has bound this very module to."""
+    if name.encode() not in world.outline(path).attributes:
+        return False
     unit = world.unit(path)
     evaluator = Evaluator(world, unit)
     return any(

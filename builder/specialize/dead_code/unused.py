@@ -162,7 +162,7 @@ class Unused:
                 asks = path in imports or (near and _may_ask_for(world.outline(path), encoded))
                 if asks and takes(world.unit(path), module, name):
                     return True
-                if encoded in world.outline(path).attributes and takes_attribute(world, path, module, name):
+                if takes_attribute(world, path, module, name):
                     return True
             further = stars - seen
             seen |= further
@@ -242,12 +242,8 @@ def unnoticed(
 
 def _is_taken(world: SpecializerWorld, module: str, name: str) -> bool:
     """Return whether the program takes a name from a module as its attribute: `module.name`."""
-    encoded = name.encode()
-    holders = world.words.holders(encoded)
-    return any(
-        encoded in world.outline(path).attributes and takes_attribute(world, path, module, name)
-        for path in holders
-    )
+    holders = world.words.holders(name.encode())
+    return any(takes_attribute(world, path, module, name) for path in holders)
 
 
 @cache

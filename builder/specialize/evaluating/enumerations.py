@@ -15,8 +15,7 @@ from builder.specialize.world import SpecializerWorld, question
 _MAKES_VALUES = ("__new__", "__init__")
 
 
-#: How the bases of Python that count are called, and the types that may stand beside them.
-_OF_ENUM = ("Enum", "Flag")
+#: The types that may stand beside the bases of Python that count.
 _PLAIN = frozenset(["int", "str", "float", "ReprEnum"])
 _OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.LShift: operator.lshift, ast.BitOr: operator.or_, ast.Add: operator.add, ast.Sub: operator.sub,

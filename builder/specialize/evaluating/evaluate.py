@@ -176,10 +176,7 @@ class Evaluator:
     def rebound(self, name: str) -> bool:
         """Return whether a name of this module that its own statements bind may get another value from
         elsewhere."""
-        root = self.unit.scopes.root
-        first = min(getattr(b.node, "lineno", 0) for b in root.names[name])
-        starred = any(star.lineno > first for star in root.star)
-        return starred or self.hinders(rebound, f"{self.unit.name}.{name}")
+        return self.hinders(rebound, f"{self.unit.name}.{name}")
 
     def constant(self, bindings: list[Binding], scope: Scope) -> KnownValue | None:
         """The one derived value of all bindings of a name, if there is one.

@@ -155,7 +155,7 @@ class _Uses:
         """A name that another binding makes a dict is read by key."""
         owner = scope.find(node.id) if isinstance(node, ast.Name) and node is parent.value else None
         bindings = owner.names[node.id] if owner is not None and isinstance(node, ast.Name) else []
-        return bool(bindings) and isinstance(bindings[-1].value, (ast.Dict, ast.DictComp))
+        return any(isinstance(binding.value, (ast.Dict, ast.DictComp)) for binding in bindings)
 
     def _in_Call(self, parent: ast.Call, node: ast.expr, scope: Scope) -> bool:
         if node is parent.func:

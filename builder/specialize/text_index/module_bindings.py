@@ -24,7 +24,7 @@ class ModuleBindings:
 
     `names`: name -> what its imports bind, or None when something else than an import binds it;
     `stars`: the absolute modules of the star imports; `covered`: name -> those of them that stand after
-    the first import of that name, and may bind it again.
+    the first binding of that name, and may bind it again.
     """
 
     names: Mapping[str, tuple[Imported, ...] | None]
@@ -64,7 +64,7 @@ def module_bindings(root: Scope, absolute: Callable[[ast.ImportFrom], str]) -> M
     for name, bindings in root.names.items() if root.star else ():
         first = min((getattr(b.node, "lineno", 0) for b in bindings), default=0)
         later = tuple(absolute(node) for node in root.star if node.lineno > first)
-        if later and names.get(name):
+        if later:
             covered[name] = later
     return ModuleBindings(names, tuple(absolute(node) for node in root.star), covered)
 

@@ -215,8 +215,7 @@ class _Expansion:
             elif name not in self._methods and any(
                 not self._families.excepts(member.batch, path) for path in self._stored.get(name, ())
             ):  # a file that the batch does not except stores such an attribute
-                self._fact("value", member, f"*.{name}", None)
-
+                self._fact("value", member, f"*.{name}", self._unset(name))
         for owner, name in written.looked_up:
             attribute = self._member(name)
             if attribute is not None and owner != "self":
@@ -234,6 +233,16 @@ class _Expansion:
                 self._fact("environment", member, name, False if _SWITCH.search(name) else None)
             elif member is not None:
                 yield name, member
+
+    def _unset(self, name: str) -> Scalar:
+        """Return what an attribute that nothing sets holds: False if that is its default in every class."""
+        defaults = [
+            value
+            for path in self._stored[name]
+            for _, _, field, value in class_constants(self._upstream[path])
+            if field == name
+        ]
+        return False if defaults and all(value is False for value in defaults) else None
 
     def _parsed(self, path: str, member: Member, name: str) -> None:
         """Remove a flag: what it would have set is the default of its field, and its declaration is removed.

@@ -295,6 +295,26 @@ def test_what_an_excepted_file_stores_is_not_none() -> None:
     assert text(done, "python/pkg/kinds.py") == source
 
 
+@pytest.mark.parametrize(("default", "taken"), [("False", False), ("None", True), ("True", True)])
+def test_an_attribute_that_nothing_sets_is_what_every_class_has_it_begin_with(
+    default: str, taken: bool
+) -> None:
+    code = f"""\
+    class Pool:
+        npu_pages = {default}
+
+        def __init__(self):
+            self.npu_pages = {default}
+
+    def read(pool):
+        if pool.npu_pages is None:
+            return "unset"
+        return "set"
+    """
+    done = cut(snapshot({"python/pkg/main.py": code}), manifest(BATCH))
+    assert ('"unset"' in text(done)) is taken
+
+
 def test_a_word_that_names_nothing_is_an_error() -> None:
     with pytest.raises(BuildError) as caught:
         whole = BOTH.replace("keep: [python/]", "keep: [python/, docs/]")

@@ -1,4 +1,4 @@
-"""What the facts say of comparisons: of two values, or of a member and a collection."""
+"""What the facts say of comparisons: of two values, a member and a collection, or a subject and a pattern."""
 
 from __future__ import annotations
 
@@ -204,6 +204,27 @@ class Comparisons:
         if isinstance(item, ast.Constant):
             return self.facts.option_absent(names, scalar(item)) is not None
         return isinstance(self.evaluator.value(item, scope), Gone)
+
+    def pattern_gone(self, pattern: ast.pattern, subject: ast.expr, scope: Scope) -> bool:
+        """Return whether a pattern of `match` matches nothing that occurs."""
+        if isinstance(pattern, ast.MatchValue):
+            return self.member_absent(pattern.value, subject, scope)
+        if isinstance(pattern, ast.MatchOr):
+            return all(self.pattern_gone(p, subject, scope) for p in pattern.patterns)
+        return self._holds_class_gone(pattern, scope)
+
+    def _holds_class_gone(self, pattern: ast.pattern | None, scope: Scope) -> bool:
+        """Return whether a pattern asks for a class that is gone in a part that has to match."""
+        if isinstance(pattern, ast.MatchOr):
+            return all(self._holds_class_gone(part, scope) for part in pattern.patterns)
+        if isinstance(pattern, ast.MatchAs):
+            return self._holds_class_gone(pattern.pattern, scope)
+        parts = list(getattr(pattern, "patterns", ()))
+        if isinstance(pattern, ast.MatchClass):
+            if isinstance(self.evaluator.value(pattern.cls, scope), Gone):
+                return True
+            parts += pattern.kwd_patterns
+        return any(self._holds_class_gone(part, scope) for part in parts)
 
 
 def _equal(one: Scalar, two: object, identity: bool) -> bool | None:

@@ -471,27 +471,6 @@ class Expressions:
             if child is not None:
                 self.fold(child, inner)
 
-    def pattern_gone(self, pattern: ast.pattern, subject: ast.expr, scope: Scope) -> bool:
-        """Return whether a pattern of `match` matches nothing that occurs."""
-        if isinstance(pattern, ast.MatchValue):
-            return self.evaluator.comparisons.member_absent(pattern.value, subject, scope)
-        if isinstance(pattern, ast.MatchOr):
-            return all(self.pattern_gone(p, subject, scope) for p in pattern.patterns)
-        return self._holds_class_gone(pattern, scope)
-
-    def _holds_class_gone(self, pattern: ast.pattern | None, scope: Scope) -> bool:
-        """Return whether a pattern asks for a class that is gone in a part that has to match."""
-        if isinstance(pattern, ast.MatchOr):
-            return all(self._holds_class_gone(part, scope) for part in pattern.patterns)
-        if isinstance(pattern, ast.MatchAs):
-            return self._holds_class_gone(pattern.pattern, scope)
-        parts = list(getattr(pattern, "patterns", ()))
-        if isinstance(pattern, ast.MatchClass):
-            if isinstance(self.evaluator.value(pattern.cls, scope), Gone):
-                return True
-            parts += pattern.kwd_patterns
-        return any(self._holds_class_gone(part, scope) for part in parts)
-
     def _subscript(self, node: ast.Subscript, scope: Scope) -> None:
         base = names_of(node.value)
         if base[:1] == ("Literal",):

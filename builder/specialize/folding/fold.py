@@ -276,7 +276,7 @@ class _Folder:
         before."""
         if self.guard.needed(scope, [case]):
             return False
-        if self.expressions.pattern_gone(case.pattern, subject, scope):
+        if self.evaluator.comparisons.pattern_gone(case.pattern, subject, scope):
             return True
         if case.guard is None or self.known(case.guard, scope) is not False:
             return False

@@ -200,9 +200,16 @@ class Comparisons:
         return self.item_absent(item, names_of(asked), scope)
 
     def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:
-        """Return whether a member of a literal names something that never occurs."""
-        if isinstance(item, ast.Constant):
-            return self.facts.option_absent(names, scalar(item)) is not None
+        """Return whether a member of a literal names something that never occurs.
+
+        A pair of texts may name a module and something in it, as in a table of what may be unpickled.
+        """
+        match item:
+            case ast.Constant():
+                return self.facts.option_absent(names, scalar(item)) is not None
+            case ast.Tuple(elts=[ast.Constant(value=str(module)), ast.Constant(value=str(name))]):
+                gone = self.world.module_gone(module) is not None or self.world.is_gone(f"{module}.{name}")
+                return gone and "." in module
         return isinstance(self.evaluator.value(item, scope), Gone)
 
     def pattern_gone(self, pattern: ast.pattern, subject: ast.expr, scope: Scope) -> bool:

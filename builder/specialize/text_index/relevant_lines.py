@@ -17,17 +17,19 @@ from builder.specialize.text_index.text_search import Lines, lines_with, stateme
 from builder.specialize.unit import Unit
 
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
+#: A module and a name of it, as in a table of what may be unpickled.
+_PAIR = re.compile(rb"\(\s*[\"']((?:[A-Za-z_]\w*\.)+[A-Za-z_]\w*)[\"'],\s*[\"'][A-Za-z_]\w*[\"'],?\s*\)")
 _INNER_WORD = re.compile(rb"(?<=[^A-Za-z_0-9])[A-Za-z_][A-Za-z_0-9]*(?=[^A-Za-z_0-9])")
 
 
-def import_hits(data: bytes, package: str, gone: Callable[[str], bool], prefilter: bool = True) -> list[int]:
-    """Offsets of the import statements that bring in a module for which `gone` holds."""
+def import_hits(data: bytes, package: str, gone: Callable[[str], bool]) -> list[int]:
+    """Offsets of the imports, and of the pairs of texts, that name a module for which `gone` holds."""
     found: list[int] = []
     for offset, written, names in imports(data):
         module = absolute(written, package)
         if gone(module) or any(gone(f"{module}.{name}") for name in names):
             found.append(offset)
-    return found
+    return found + [pair.start() for pair in _PAIR.finditer(data) if gone(pair[1].decode())]
 
 
 class RelevantLines:

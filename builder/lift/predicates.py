@@ -35,7 +35,7 @@ class NewFact:
     """A new predicate, method of the platform object, or choice of an option.
 
     `open`: a person has to state its value. `uses`: occurrences of its name in the output, without its
-    definition. `owner`: the option, registry or object that it belongs to.
+    definition. `owners`: the options and registries, or the object, that it belongs to.
     """
 
     kind: str  # predicate, platform, choice
@@ -47,7 +47,7 @@ class NewFact:
     open: bool
     commit: Commit | None = None
     proposal: Proposal | None = None
-    owner: str = ""
+    owners: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -104,7 +104,7 @@ def platform_methods(sides: Sides) -> Iterator[NewFact]:
             files = len({path for path, _ in places})
             evidence = f"a question to the platform object in {plural(files, 'file')} of the output"
             is_open = _OURS.search(name) is None  # else it asks for a platform that stays
-            yield NewFact("platform", name, *places[0], len(places), evidence, is_open, owner="platform")
+            yield NewFact("platform", name, *places[0], len(places), evidence, is_open, owners=("platform",))
 
 
 def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> Iterator[NewFact]:
@@ -135,12 +135,12 @@ def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> Iterator[Ne
                     by_value.setdefault(value, []).append((item, beside))
     for value, items in sorted(by_value.items()):
         keys = [item.key for item, _ in items]
-        where = listed(dict.fromkeys(key.group if key.kind == "registry" else key.name for key in keys), 4)
+        homes = tuple(dict.fromkeys(key.group if key.kind == "registry" else key.name for key in keys))
         names = list(dict.fromkeys(name for _, beside in items for name in beside))
-        evidence = f"a new value of {where}, beside {', '.join(names[:4])}"
+        evidence = f"a new value of {listed(homes, 4)}, beside {', '.join(names[:4])}"
         place = items[0][0].places[0]
-        owner = keys[0].group if keys[0].kind == "registry" else keys[0].name
-        yield NewFact("choice", value, place.path, place.line, len(items), evidence, True, owner=owner)
+        count = len(items)
+        yield NewFact("choice", value, place.path, place.line, count, evidence, True, owners=homes)
 
 
 def _functions(snapshot: Snapshot, path: str) -> Mapping[str, tuple[int, str]]:

@@ -27,10 +27,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A requirement that was added, removed or changed.
-
-    `open`: it is new in the output. `extra`: the extra that alone asks for it; empty for others.
-    """
+    """A requirement that was added, removed or changed; `open`: it is new in the output."""
 
     change: str
     project: str
@@ -38,7 +35,6 @@ class Dependency:
     before: str
     after: str
     open: bool
-    extra: str = ""
 
 
 def differences(old: Surface, surfaces: Surfaces, kept: Collection[str]) -> list[Difference]:
@@ -98,9 +94,7 @@ def dependencies(sides: Sides) -> Iterator[Dependency]:
         )
         if was != now:
             change = "came" if not was else "went" if not now else "changed"
-            extras = {row.extra for row in after.get(key, ())}
-            extra = extras.pop() if len(extras) == 1 else ""
-            yield Dependency(change, *key, was, now, not was and key in output, extra)
+            yield Dependency(change, *key, was, now, not was and key in output)
 
 
 def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], set[Requirement]]:

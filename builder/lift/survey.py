@@ -25,6 +25,7 @@ from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.statements import Span
+from builder.pipeline.answers.answer import listed
 from builder.pipeline.comparison import surface_files
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
@@ -40,14 +41,14 @@ _MAX_TRACED = 6
 class Question:
     """Something that stops the lift until a rule or a person decides it.
 
-    `id` names it in decisions, and so does `cause`, which several questions may share. `parts`: the ids of
-    the things that it is about; decisions on all of them decide it too.
+    `id` names it in decisions, and so does each of its `causes`, which several questions may share.
+    `parts`: the ids of the things that it is about; decisions on all of them decide it too.
     """
 
     id: str
     problem: Problem
     parts: tuple[str, ...] = ()
-    cause: str = ""
+    causes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def survey(
         facts += predicates.choices(offered, done.cut.surfaces, manifest)
     paths, changes = arrivals(sides, markers), tuple(overlays.changed(sides))
     requirements = tuple(surface.dependencies(sides))
-    asked = _questions(paths, facts, requirements, changes, sides.output)
+    asked = _joined(_questions(paths, facts, requirements, changes, sides.output))
     answers = [(question, _reason(question, decisions)) for question in asked]
     questions = [question for question, reason in answers if reason is None]
 
@@ -185,19 +186,23 @@ def _questions(
     changes: Iterable[Changed],
     output: Snapshot,
 ) -> Iterator[Question]:
+    choices = [fact for fact in facts if fact.open and fact.kind == "choice"]
     for group in paths.groups:
         if not group.undecided:  # else R003 stops the build itself
+            beside = [one.name for one in choices if any(_is_about(path, one) for path in group.paths)]
+            words = [group.word, *beside]
             hint = _hint(group.rule if group.proposal else "a fact or an edit for it", group.id)
             text = f"It came and stays: {group.sentence}"
             parts = tuple(f"path:{path}" for path in group.paths)
             problem = Problem("L001", text, upstream=Mark(group.paths[0]), hint=hint)
-            yield Question(group.id, problem, parts, f"text:{group.word}" if group.word else "")
+            yield Question(group.id, problem, parts, tuple(f"text:{_plain(word)}" for word in words if word))
     for fact in facts:
         if fact.open:
             text = f"`{fact.name}` came and has {fact.used} in the output: {fact.evidence}."
             place, hint = Mark(fact.path, fact.line), _hint("state it under `facts`", fact.id)
-            cause = f"{fact.kind}:{fact.owner}" if fact.owner else ""
-            yield Question(fact.id, Problem("L002", text, upstream=place, hint=hint), cause=cause)
+            causes = [f"{fact.kind}:{owner}" for owner in fact.owners]
+            causes += [f"text:{_plain(fact.name)}"] if fact.kind == "choice" else []
+            yield Question(fact.id, Problem("L002", text, upstream=place, hint=hint), causes=tuple(causes))
     yield from _new_dependencies(requirements, output)
     for item in changes:
         if item.conflicts is None:
@@ -208,11 +213,37 @@ def _questions(
             yield Question(name, Problem("L004", text, Mark(item.overlay), Mark(item.path), hint=hint))
 
 
+def _is_about(path: str, choice: NewFact) -> bool:
+    """Return whether a file is named after a choice, or lists it."""
+    return path == choice.path or _plain(choice.name) in _plain(path)
+
+
+def _plain(word: str) -> str:
+    """A word without what tells its spellings apart."""
+    return word.lower().replace("-", "_")
+
+
+def _joined(questions: Iterable[Question]) -> list[Question]:
+    """The questions, where those that share a cause, or are joined by others that do, have one cause."""
+    asked = list(questions)
+    groups: list[tuple[set[str], list[int]]] = []
+    for number, question in enumerate(asked):
+        causes, members = set(question.causes), [number]
+        for group in [group for group in groups if not group[0].isdisjoint(causes)]:
+            groups.remove(group)
+            causes, members = causes | group[0], sorted([*group[1], *members])
+        groups.append((causes, members))
+    for _, (first, *others) in groups:
+        for number in (first, *others):
+            asked[number] = replace(asked[number], causes=asked[first].causes[:1])
+    return asked
+
+
 def _merged(questions: Iterable[Question]) -> Iterator[Question]:
     """Yield the questions with those of one cause as one."""
     by_cause: dict[str, list[Question]] = {}
     for question in questions:
-        by_cause.setdefault(question.cause or question.id, []).append(question)
+        by_cause.setdefault(next(iter(question.causes), question.id), []).append(question)
     for cause, (first, *others) in by_cause.items():
         if not others:
             yield first
@@ -223,9 +254,8 @@ def _merged(questions: Iterable[Question]) -> Iterator[Question]:
             message=f"{first.problem.message} So did {names}.",
             hint=_hint("state them under `facts`, or edit what has them", cause),
         )
-        yield Question(
-            cause, problem, tuple(part for one in (first, *others) for part in (one.id, *one.parts))
-        )
+        parts = dict.fromkeys(part for one in (first, *others) for part in (one.id, *one.parts))
+        yield Question(cause, problem, tuple(parts))
 
 
 def _hint(remedy: str, name: str) -> str:
@@ -233,39 +263,41 @@ def _hint(remedy: str, name: str) -> str:
 
 
 def _new_dependencies(requirements: Iterable[Dependency], output: Snapshot) -> Iterator[Question]:
-    """A question for each new requirement, and one for all that an extra brings; files of the output that
-    import one are named."""
-    groups: dict[tuple[str, str], list[Dependency]] = {}
+    """A question for the new requirements of each project, with the files of the output that import them."""
+    projects: dict[str, list[Dependency]] = {}
     for row in requirements:
         if row.open:
-            groups.setdefault((row.project, row.extra or f"={row.name}"), []).append(row)
-    for (project, extra), rows in groups.items():
+            projects.setdefault(row.project, []).append(row)
+    for project, rows in projects.items():
         single = len(rows) == 1
-        name = f"dependency:{rows[0].name}" if single else f"dependency:extra {extra}"
-        text = f"{project} asks for {', '.join(repr(row.after) for row in rows)}, which it did not before."
-        hint = _hint("remove it by a TOML edit" if single else "remove them by TOML edits", name)
-        if users := [path for row in rows for path in _importers(row.name, output)]:
-            others = f" and {len(users) - 1} more files import" if len(users) > 1 else " imports"
-            hint = f"{users[0]}{others} it: `--decide '{name}'`, or remove both by edits"
-        parts = tuple(f"dependency:{row.name}" for row in rows)
-        yield Question(name, Problem("L003", text, upstream=Mark(project), hint=hint), parts)
+        name = f"dependency:{rows[0].name}" if single else f"dependency:{project}"
+        asked = ", ".join(f"{row.after!r}{_imported(row.name, output)}" for row in rows)
+        problem = Problem(
+            "L003",
+            f"{project} asks for {asked}, which it did not before.",
+            upstream=Mark(project),
+            hint=_hint("remove it by a TOML edit" if single else "remove them by TOML edits", name),
+        )
+        yield Question(name, problem, tuple(f"dependency:{row.name}" for row in rows))
 
 
-def _importers(requirement: str, output: Snapshot) -> list[str]:
-    """Return the Python files of the output in which a line imports a module of a requirement."""
+def _imported(requirement: str, output: Snapshot) -> str:
+    """Which Python files of the output have a line that imports a module of a requirement."""
     modules = "|".join(map(re.escape, modules_of(requirement)))
     line = re.compile(rf"^[ \t]*(?:import|from)[ \t]+(?:{modules})\b".encode(), re.MULTILINE)
-    return [path for path in sorted(output) if path.endswith(".py") and line.search(output[path])]
+    users = [path for path in sorted(output) if path.endswith(".py") and line.search(output[path])]
+    return f" (imported by {listed(users, 1)})" if users else ""
 
 
 def _reason(question: Question, decisions: Mapping[str, str]) -> str | None:
     """Return the reason of the first decision on a question, or on the first of its parts if all are decided;
     None if it is open."""
-    own, cause, *parts = (
-        next((why for pattern, why in decisions.items() if fnmatchcase(name, pattern)), None)
-        for name in (question.id, question.cause, *question.parts)
-    )
-    own = cause if own is None else own
+
+    def why(name: str) -> str | None:
+        return next((why for pattern, why in decisions.items() if fnmatchcase(name, pattern)), None)
+
+    own = next(filter(None, map(why, (question.id, *question.causes))), None)
+    parts = [why(part) for part in question.parts]
     return own if own is not None or not parts or None in parts else parts[0]
 
 

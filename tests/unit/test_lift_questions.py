@@ -11,7 +11,7 @@ from builder.lift import versions
 from builder.lift.arrivals import New, _alike
 from builder.lift.insert import apply
 from builder.lift.surface import Dependency
-from builder.lift.survey import Question, _merged, _new_dependencies, _reason
+from builder.lift.survey import Question, _joined, _merged, _new_dependencies, _reason
 from builder.lift.sweep import releases_between
 from builder.manifest.model import Pin
 from builder.manifest.statements import Span
@@ -61,8 +61,8 @@ def test_paths_of_another_folder_batch_or_reason_or_with_nothing_in_common_stay_
     assert [count for _, count in patterns(items, [])] == [1] * 6
 
 
-def dependency(name: str, extra: str = "", is_open: bool = True) -> Dependency:
-    return Dependency("came", "python/pyproject.toml", name, "", f"{name}>=1", is_open, extra)
+def dependency(name: str, is_open: bool = True) -> Dependency:
+    return Dependency("came", "python/pyproject.toml", name, "", f"{name}>=1", is_open)
 
 
 def output(**files: str) -> Snapshot:
@@ -71,33 +71,26 @@ def output(**files: str) -> Snapshot:
     return Snapshot(tree, {blob_id(text): text for text in data.values()})
 
 
-def test_files_that_import_a_new_requirement_are_named_before_it_is_proposed_to_leave() -> None:
+def test_the_new_requirements_of_a_project_are_one_question_that_names_who_imports_them() -> None:
     kept = output(a="import yaml.nodes\n", b="def f():\n    from yaml import x\n", c="import yamlish\n")
-    (question,) = _new_dependencies([dependency("pyyaml")], kept)
-    assert question.problem.hint == (
-        "pkg/a.py and 1 more files import it: `--decide 'dependency:pyyaml'`, or remove both by edits"
-    )
-    (unused,) = _new_dependencies([dependency("attrs")], kept)
-    assert str(unused.problem.hint).startswith("remove it by a TOML edit")
-
-
-def test_the_requirements_of_one_extra_are_one_question_and_others_one_each() -> None:
-    rows = [
-        dependency("a"), dependency("b"), dependency("c", "test"), dependency("d", "test"),
-        dependency("e", "docs"), dependency("f", "test", is_open=False),
-    ]  # fmt: skip
-    found = {question.id: question.problem.message for question in _new_dependencies(rows, output())}
-    assert list(found) == ["dependency:a", "dependency:b", "dependency:extra test", "dependency:e"]
-    assert "'c>=1', 'd>=1'" in found["dependency:extra test"]
+    rows = [dependency("pyyaml"), dependency("attrs"), dependency("e", is_open=False)]
+    (several,) = _new_dependencies(rows, kept)
+    assert (several.id, several.parts) == (
+        "dependency:python/pyproject.toml", ("dependency:pyyaml", "dependency:attrs")
+    )  # fmt: skip
+    assert "'pyyaml>=1' (imported by pkg/a.py and 1 more), 'attrs>=1'," in several.problem.message
+    (one,) = _new_dependencies(rows[:1], kept)
+    assert one.id == "dependency:pyyaml"
+    assert one.problem.hint == "remove it by a TOML edit, or `--decide 'dependency:pyyaml'`"
 
 
 def test_a_question_is_closed_by_its_id_or_by_all_of_its_parts() -> None:
-    (question,) = _new_dependencies([dependency("c", "test"), dependency("d", "test")], output())
+    (question,) = _new_dependencies([dependency("c"), dependency("d")], output())
 
     def decided(*patterns: str) -> bool:
         return _reason(question, dict.fromkeys(patterns, "why")) is not None
 
-    assert decided("dependency:extra test")
+    assert decided("dependency:python/*")
     assert decided("dependency:c", "dependency:d")
     assert decided("dependency:?")
     assert not decided("dependency:c")
@@ -155,19 +148,18 @@ def test_the_range_of_what_matches_beyond_it_is_widened_unless_a_pin_lies_betwee
 
 
 def test_questions_of_one_cause_are_one_and_an_answer_to_it_answers_each() -> None:
-    def asked(name: str, cause: str) -> Question:
-        return Question(f"choice:{name}", Problem("L002", f"`{name}` came."), cause=cause)
+    def asked(name: str, *causes: str) -> Question:
+        return Question(f"choice:{name}", Problem("L002", f"`{name}` came."), causes=causes)
 
-    questions = [asked("beam", "choice:--parser"), asked("sail", ""), asked("muse", "choice:--parser")]
-    first, alone = _merged(questions)
-    assert (first.id, first.parts) == ("choice:--parser", ("choice:beam", "choice:muse"))
-    assert first.problem.message == "`beam` came. So did `muse`."
+    questions = _joined([
+        asked("beam", "choice:--parser"), asked("sail"), asked("kimi", "choice:--tools", "text:kimi"),
+        asked("muse", "choice:--parser", "choice:--tools"), asked("hcc", "text:hcc"),
+    ])  # fmt: skip
+    first, *alone = _merged(questions)
+    assert (first.id, first.parts) == ("choice:--parser", ("choice:beam", "choice:kimi", "choice:muse"))
+    assert first.problem.message == "`beam` came. So did `kimi`, `muse`."
     assert "--decide 'choice:--parser'" in str(first.problem.hint)
-    assert alone == questions[1]
-    decisions = {"choice:--parser": "both are another model's"}
-    assert [_reason(one, decisions) for one in questions] == [
-        "both are another model's",
-        None,
-        "both are another model's",
-    ]
+    assert alone == [questions[1], questions[4]]
+    why = "both are another model's"
+    assert [_reason(one, {"choice:--parser": why}) for one in questions] == [why, None, why, why, None]
     assert _reason(questions[0], {"choice:beam": "it is"}) == "it is"

@@ -10,21 +10,24 @@ from builder.analysis.removals import Removals, index_removals
 from builder.errors import Mark
 from builder.manifest.model import Guarantees, Manifest, Roots, Upstream
 from builder.manifest.statements import Batch, Edit, Rule
-from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
+from builder.tree import FILE, GITLINK, Entry, Snapshot, Tree, blob_id
 
 PACKAGES = {"pkg": "python/pkg"}
 
 
-def snapshot(files: Mapping[str, str | bytes]) -> Snapshot:
-    """A snapshot of regular files; text is dedented."""
-    return with_modes({p: d if isinstance(d, bytes) else dedent(d).encode() for p, d in files.items()})
+def snapshot(files: Mapping[str, str | bytes | tuple[str, bytes]]) -> Snapshot:
+    """A snapshot of files: the bytes or the text of a regular one, or (mode, bytes).
 
-
-def with_modes(files: Mapping[str, bytes | tuple[str, bytes]]) -> Snapshot:
-    """A snapshot of files: the bytes of a regular one, or (mode, bytes)."""
-    rows = {path: value if isinstance(value, tuple) else (FILE, value) for path, value in files.items()}
-    entries = {path: Entry(mode, blob_id(data)) for path, (mode, data) in rows.items()}
-    return Snapshot(Tree(entries), {blob_id(data): data for _, data in rows.values()})
+    Text is dedented. The bytes of a gitlink are the id of its commit.
+    """
+    entries, contents = {}, {}
+    for path, value in files.items():
+        mode, data = value if isinstance(value, tuple) else (FILE, value)
+        if isinstance(data, str):
+            data = dedent(data).encode()
+        blob = data.decode() if mode == GITLINK else blob_id(data)
+        entries[path], contents[blob] = Entry(mode, blob), data
+    return Snapshot(Tree(entries), contents)
 
 
 def package(files: Mapping[str, str | bytes]) -> Snapshot:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from gate_worlds import package
 from manifest_text import HEAD, schema
 
 from builder.errors import BuildError
 from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.pipeline import architectures
-from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
+from builder.tree import Snapshot
 
 
 @pytest.mark.parametrize(
@@ -52,10 +53,8 @@ def with_tables(*names: str) -> Manifest:
 
 
 def upstream() -> Snapshot:
-    models = {f"python/pkg/models/{name}.py": f"# {name}\n" for name in ("one", "two")}
-    files = {"python/pkg/registry.py": REGISTRY, **models}
-    contents = {blob_id(text.encode()): text.encode() for text in files.values()}
-    return Snapshot(Tree({p: Entry(FILE, blob_id(text.encode())) for p, text in files.items()}), contents)
+    models = {f"models/{name}.py": f"# {name}\n" for name in ("one", "two")}
+    return package({"registry.py": REGISTRY, **models})
 
 
 def test_a_table_says_which_architectures_a_module_has() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gate_worlds import package
 from manifest_text import manifest
 
 from builder.pipeline.attribution import attribute
@@ -11,7 +12,7 @@ from builder.pipeline.cut import cut
 from builder.pipeline.measure import reasons
 from builder.pipeline.model import Cut
 from builder.pipeline.removed_blocks import removed_blocks
-from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
+from builder.tree import Snapshot
 
 MANIFEST = """\
 keep: [python/]
@@ -99,9 +100,7 @@ FILES = {
 
 
 def snapshot(files: Mapping[str, str]) -> Snapshot:
-    contents = {f"python/pkg/{name}.py": text.encode() for name, text in files.items()}
-    tree = Tree({path: Entry(FILE, blob_id(data)) for path, data in contents.items()})
-    return Snapshot(tree, {blob_id(data): data for data in contents.values()})
+    return package({f"{name}.py": text for name, text in files.items()})
 
 
 def done() -> Cut:

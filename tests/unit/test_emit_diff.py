@@ -10,12 +10,13 @@ import zlib
 from pathlib import Path
 
 import pytest
+from gate_worlds import snapshot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.emit.diff import quoted, stored_zlib, upstream_diff
 from builder.source.textdiff import hunks, runs, split
-from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, Tree, blob_id
+from builder.tree import EXECUTABLE, GITLINK, SYMLINK, Snapshot
 
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -24,16 +25,6 @@ ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "LC_ALL": "C",
 }
-
-
-def snapshot(files: dict[str, bytes | tuple[str, bytes]]) -> Snapshot:
-    entries, contents = {}, {}
-    for path, value in files.items():
-        mode, data = value if isinstance(value, tuple) else (FILE, value)
-        blob = data.decode() if mode == GITLINK else blob_id(data)
-        entries[path] = Entry(mode, blob)
-        contents[blob] = data
-    return Snapshot(Tree(entries), contents)
 
 
 def git(folder: Path, *args: str, data: bytes | None = None) -> bytes:

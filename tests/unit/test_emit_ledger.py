@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from gate_worlds import with_modes as snapshot
+from gate_worlds import snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -16,7 +16,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
-from gate_worlds import with_modes as snapshot
+from gate_worlds import snapshot
 
 from builder.emit.archive import deflate, join
 from builder.emit.members import wheel_members

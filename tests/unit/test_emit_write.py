@@ -11,11 +11,12 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from gate_worlds import with_modes as snapshot
+from gate_worlds import snapshot
 
 from builder.emit.marker import INDEX, MARKER, Index, Marker
 from builder.emit.place import exchange
@@ -23,7 +24,7 @@ from builder.emit.provenance import SUMS as NAME
 from builder.emit.provenance import sha256sums
 from builder.emit.write import STAGES, Output, check, unchanged, write
 from builder.errors import BuildError
-from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, Tree, blob_id
+from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry
 
 ROOT = Path(__file__).parents[2]
 
@@ -135,15 +136,12 @@ def test_files_that_stay_keep_their_inodes_and_are_not_shared(written: Path) -> 
     assert unchanged(written, "two")
 
 
-def test_a_missing_file_is_written_again(written: Path, tmp_path: Path) -> None:
-    (written / "tree/same.py").unlink()
+@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.chmod(0o600)], ids=["file", "permissions"])
+def test_what_a_file_lost_is_written_again(
+    written: Path, tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    change(written / "tree/same.py")
     assert not unchanged(written, "one")
-    assert write(written, output("one"))
-    assert contents(written) == expected("one", tmp_path)
-
-
-def test_lost_permissions_are_set_again(written: Path, tmp_path: Path) -> None:
-    (written / "tree/same.py").chmod(0o600)
     assert write(written, output("one"))
     assert contents(written) == expected("one", tmp_path)
 
@@ -249,9 +247,8 @@ def test_an_output_answers_what_it_was_made_for_and_nothing_else(out: Path, tmp_
     assert not unchanged(out, asked="this")
 
 
-def test_an_output_made_for_what_may_move_answers_nothing(tmp_path: Path) -> None:
-    write(tmp_path / "out", output("one"))
-    assert not unchanged(tmp_path / "out", asked="this")
+def test_an_output_made_for_what_may_move_answers_nothing(written: Path) -> None:
+    assert not unchanged(written, asked="this")
 
 
 # --- places
@@ -320,13 +317,12 @@ def test_the_root_of_the_file_system_is_refused() -> None:
 @pytest.mark.parametrize(
     "path", ["../escape", "a/../b", "a//b", "./a", ".git/config", "x/.GIT/hooks/pre-commit", "a\0b"]
 )
-def test_a_path_that_is_not_plain_is_refused_and_nothing_is_left(tmp_path: Path, path: str) -> None:
-    out = tmp_path / "place" / "out"
-    out.parent.mkdir()
-    write(out, output("one"))
-    refused(out, "E002", output("two", {path: b"x"}))
-    assert contents(out) == expected("one", tmp_path)
-    assert beside(out) == []
+def test_a_path_that_is_not_plain_is_refused_and_nothing_is_left(
+    written: Path, tmp_path: Path, path: str
+) -> None:
+    refused(written, "E002", output("two", {path: b"x"}))
+    assert contents(written) == expected("one", tmp_path)
+    assert beside(written) == []
     assert not (tmp_path / "escape").exists()
 
 
@@ -337,9 +333,7 @@ def test_names_that_are_not_utf_8_are_written_as_they_are(out: Path) -> None:
 
 
 def test_a_gitlink_is_an_empty_folder(tmp_path: Path) -> None:
-    tree = Snapshot(
-        Tree({"module": Entry(GITLINK, "1" * 40), "a": Entry(FILE, blob_id(b"x"))}), {blob_id(b"x"): b"x"}
-    )
+    tree = snapshot({"module": (GITLINK, b"1" * 40), "a": b"x"})
     for key in ("one", "two"):
         write(tmp_path / "out", Output(tree, {}, key))
         assert list((tmp_path / "out/tree/module").iterdir()) == []
@@ -358,11 +352,8 @@ def test_a_name_of_ours_is_not_given_to_another_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT, errno.EMFILE])
 @pytest.mark.parametrize("at", [0, 3, 11])
 def test_a_write_that_fails_leaves_the_old_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, at: int
+    written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, at: int
 ) -> None:
-    out = tmp_path / "place" / "out"
-    out.parent.mkdir()
-    write(out, output("one"))
     calls, real = iter(range(1000)), os.write
 
     def failing(handle: int, data: bytes) -> int:
@@ -374,9 +365,9 @@ def test_a_write_that_fails_leaves_the_old_output(
     with monkeypatch.context() as patch:
         patch.setattr("builder.emit.write.os.write", failing)
         many = {f"n{n}.py": b"%d\n" % n for n in range(20)}
-        assert os.strerror(number) in str(refused(out, "E002", output("two", many)))  # type: ignore[arg-type]
-    assert contents(out) == want
-    assert beside(out) == []
+        assert os.strerror(number) in str(refused(written, "E002", output("two", many)))  # type: ignore[arg-type]
+    assert contents(written) == want
+    assert beside(written) == []
 
 
 def test_a_short_write_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -389,26 +380,19 @@ def test_a_short_write_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("number", [errno.EXDEV, errno.EBUSY])
-def test_a_rename_that_fails_leaves_the_old_output(tmp_path: Path, number: int) -> None:
-    out = tmp_path / "place" / "out"
-    out.parent.mkdir()
-    write(out, output("one"))
-
+def test_a_rename_that_fails_leaves_the_old_output(written: Path, tmp_path: Path, number: int) -> None:
     def failing(one: bytes, other: bytes) -> bool:
         raise OSError(number, os.strerror(number))
 
-    error = refused(out, "E002", output("two"), swap=failing)
+    error = refused(written, "E002", output("two"), swap=failing)
     assert "mount point" in str(error.problems[0].hint)
-    assert contents(out) == expected("one", tmp_path)
-    assert beside(out) == []
+    assert contents(written) == expected("one", tmp_path)
+    assert beside(written) == []
 
 
 def test_a_second_rename_that_fails_puts_the_old_output_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = tmp_path / "place" / "out"
-    out.parent.mkdir()
-    write(out, output("one"))
     calls, real = iter(range(100)), os.rename
 
     def failing(one: bytes, other: bytes) -> None:
@@ -418,9 +402,9 @@ def test_a_second_rename_that_fails_puts_the_old_output_back(
 
     with monkeypatch.context() as patch:
         patch.setattr("builder.emit.write.os.rename", failing)
-        refused(out, "E002", output("two"), swap=no_swap)
-    assert contents(out) == expected("one", tmp_path)
-    assert beside(out) == []
+        refused(written, "E002", output("two"), swap=no_swap)
+    assert contents(written) == expected("one", tmp_path)
+    assert beside(written) == []
 
 
 def test_without_hard_links_files_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -523,10 +507,8 @@ def run(out: Path, stage: str, number: int, can_swap: bool = True, build: str = 
 @pytest.mark.parametrize("first", ["one", None])
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_kill_leaves_the_old_output_or_the_new_one(
-    tmp_path: Path, stage: str, first: str | None, can_swap: bool
+    out: Path, tmp_path: Path, stage: str, first: str | None, can_swap: bool
 ) -> None:
-    out = tmp_path / "place" / "out"
-    out.parent.mkdir()
     if first:
         write(out, output(first))
     reached = stage != "between" or (bool(first) and not can_swap)
@@ -544,24 +526,20 @@ def test_a_kill_leaves_the_old_output_or_the_new_one(
     assert beside(out) == []
 
 
-def test_after_a_kill_between_two_renames_a_run_that_fails_brings_the_old_output_back(tmp_path: Path) -> None:
-    out = tmp_path / "place" / "out"
-    out.parent.mkdir()
-    write(out, output("one"))
-    assert run(out, "between", signal.SIGKILL, can_swap=False) == -signal.SIGKILL
-    check(out)
-    refused(out, "E002", output("three", {"../x": b""}))
-    assert contents(out) == expected("one", tmp_path)
-    assert beside(out) == []
+def test_after_a_kill_between_two_renames_a_run_that_fails_brings_the_old_output_back(
+    written: Path, tmp_path: Path
+) -> None:
+    assert run(written, "between", signal.SIGKILL, can_swap=False) == -signal.SIGKILL
+    check(written)
+    refused(written, "E002", output("three", {"../x": b""}))
+    assert contents(written) == expected("one", tmp_path)
+    assert beside(written) == []
 
 
-def test_an_interrupt_cleans_up_at_once(tmp_path: Path) -> None:
-    out = tmp_path / "place" / "out"
-    out.parent.mkdir()
-    write(out, output("one"))
-    assert run(out, "half", signal.SIGINT) not in (0, -signal.SIGKILL)
-    assert contents(out) == expected("one", tmp_path)
-    assert beside(out) == []
+def test_an_interrupt_cleans_up_at_once(written: Path, tmp_path: Path) -> None:
+    assert run(written, "half", signal.SIGINT) not in (0, -signal.SIGKILL)
+    assert contents(written) == expected("one", tmp_path)
+    assert beside(written) == []
 
 
 def test_an_unchanged_build_cleans_up_after_a_killed_one(written: Path) -> None:
@@ -573,9 +551,7 @@ def test_an_unchanged_build_cleans_up_after_a_killed_one(written: Path) -> None:
     assert unchanged(written, "one")
 
 
-def test_many_builders_at_once_leave_one_whole_output(tmp_path: Path) -> None:
-    out = tmp_path / "place" / "out"
-    out.parent.mkdir()
+def test_many_builders_at_once_leave_one_whole_output(out: Path, tmp_path: Path) -> None:
     script = SCRIPT.format(tests=str(Path(__file__).parent), root=str(ROOT))
     builds = ["one", "two"] * 4
     started = [

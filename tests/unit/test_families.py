@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from textwrap import dedent
 
 import pytest
+from gate_worlds import snapshot
 from manifest_text import HEAD, manifest, problems
 
 from builder.analysis.indexed_tree import world
@@ -15,7 +15,6 @@ from builder.pipeline.cut import cut
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model import Cut
 from builder.select.families import Families, words_of
-from builder.tree import Entry, Snapshot, Tree, blob_id
 
 BATCH = """\
 keep: [python/]
@@ -33,14 +32,8 @@ PROJECT = {
 }
 
 
-def snapshot(files: Mapping[str, str]) -> Snapshot:
-    data = {path: dedent(text).encode() for path, text in {**PROJECT, **files}.items()}
-    entries = {path: Entry("100644", blob_id(text)) for path, text in data.items()}
-    return Snapshot(Tree(entries), {blob_id(text): text for text in data.values()})
-
-
 def built(files: Mapping[str, str], rest: str = BATCH) -> Cut:
-    return cut(snapshot(files), manifest(rest))
+    return cut(snapshot({**PROJECT, **files}), manifest(rest))
 
 
 def text(done: Cut, path: str = "python/pkg/main.py") -> str:
@@ -274,7 +267,7 @@ def test_an_excepted_file_keeps_its_folder_from_leaving_whole() -> None:
     assert "python/pkg/npu/transfer.py" not in done.output
     assert "python/pkg/npu/deep/conn.py" not in done.output
     said = manifest(rest)
-    kept = snapshot({path: files[path] for path in list(files)[:2]})
+    kept = snapshot({**PROJECT, **{path: files[path] for path in list(files)[:2]}})
     assert gate.check(world(kept, said.packages), said) == []  # who imports it names the folder
 
 
@@ -353,7 +346,7 @@ def test_what_an_option_of_the_family_sets_is_the_default_of_its_field() -> None
 
 def left(source: str, rest: str = BATCH) -> list[Problem]:
     said = manifest(rest)
-    files = snapshot({"python/pkg/main.py": source})
+    files = snapshot({**PROJECT, "python/pkg/main.py": source})
     return gate.check(world(files, said.packages), said)
 
 
@@ -366,25 +359,24 @@ def test_code_that_still_asks_for_the_platform_stops_the_build() -> None:
     ]
 
 
-def test_an_assignment_that_is_left_comes_with_the_edit_that_drops_it() -> None:
-    source = "class C:\n    def __init__(self):\n        if self:\n            self.is_npu = False\n"
+@pytest.mark.parametrize(
+    ("source", "edit"),
+    [
+        (
+            "class C:\n    def __init__(self):\n        if self:\n            self.is_npu = False\n",
+            "{drop_statement: self.is_npu = ..., in: pkg.main.C.__init__}",
+        ),
+        ('def has_npu():\n    return found("npu")\n', "`stub: [pkg.main.has_npu]` in the batch"),
+        (
+            "class Asked:\n    npu: int = 1\n    other: int = 2\n",
+            "`drop: [pkg.main.Asked.npu]` in the batch",
+        ),
+    ],
+    ids=["assignment", "function", "field"],
+)
+def test_what_is_named_so_and_left_comes_with_the_statement_that_takes_it(source: str, edit: str) -> None:
     (problem,) = left(source)
-    assert problem.hint is not None
-    assert problem.hint.endswith(
-        "where nothing needs it: {drop_statement: self.is_npu = ..., in: pkg.main.C.__init__}"
-    )
-
-
-def test_a_function_that_is_named_so_and_asks_for_it_comes_with_its_stub() -> None:
-    (problem,) = left('def has_npu():\n    return found("npu")\n')
-    assert problem.hint is not None
-    assert problem.hint.endswith("where nothing needs it: `stub: [pkg.main.has_npu]` in the batch")
-
-
-def test_a_field_comes_with_the_rule_that_drops_it() -> None:
-    (problem,) = left("class Asked:\n    npu: int = 1\n    other: int = 2\n")
-    assert problem.hint is not None
-    assert problem.hint.endswith("where nothing needs it: `drop: [pkg.main.Asked.npu]` in the batch")
+    assert problem.hint is not None and problem.hint.endswith(f"where nothing needs it: {edit}")
 
 
 def test_comments_messages_and_longer_names_are_not_code_that_asks() -> None:

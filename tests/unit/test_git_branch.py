@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from gate_worlds import snapshot
+
 from builder.emit.figures import line_counts
 from builder.emit.ledger import rows
 from builder.errors import Mark
 from builder.manifest.statements import Reason
 from builder.pipeline.git_branch import stream
-from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Snapshot, Tree, blob_id
+from builder.tree import EXECUTABLE, FILE, SYMLINK, blob_id
 
 UPSTREAM = {
     "kept.py": (FILE, b"x = 1\n"),
@@ -37,11 +39,6 @@ REASONS = {
 }
 
 
-def made(files: dict[str, tuple[str, bytes]]) -> Snapshot:
-    contents = {blob_id(data): data for _, data in files.values()}
-    return Snapshot(Tree({p: Entry(m, blob_id(d)) for p, (m, d) in files.items()}), contents)
-
-
 def git(folder: Path, *arguments: str, data: bytes = b"") -> str:
     done = subprocess.run(["git", "-C", str(folder), *arguments], input=data, capture_output=True, check=True)
     return done.stdout.decode().strip()
@@ -62,7 +59,7 @@ def repository(folder: Path) -> str:
 
 def commits(folder: Path) -> str:
     parent = repository(folder)
-    before, after = made(UPSTREAM), made(OUTPUT)
+    before, after = snapshot(UPSTREAM), snapshot(OUTPUT)
     why = {p: [Reason(b, "rule", Mark("manifest.yaml", 1, 1))] for p, b in REASONS.items()}
     ledger = rows(before.tree, after.tree, why, line_counts(before), line_counts(after))
     whys = {"base": "b", "first": "one", "second": "two", "idle": "no"}
@@ -73,7 +70,7 @@ def commits(folder: Path) -> str:
 
 def test_the_branch_ends_in_the_tree_of_the_output(tmp_path: Path) -> None:
     commits(tmp_path / "r")
-    assert git(tmp_path / "r", "rev-parse", "cut^{tree}") == made(OUTPUT).tree.id
+    assert git(tmp_path / "r", "rev-parse", "cut^{tree}") == snapshot(OUTPUT).tree.id
 
 
 def test_each_batch_that_changes_something_is_one_commit_in_the_manifests_order(tmp_path: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from gate_worlds import package
 from manifest_text import manifest
 
 from builder.errors import BuildError, Problem
 from builder.pipeline.cut import cut
 from builder.pipeline.model import Cut
 from builder.report import as_dict, render
-from builder.tree import Entry, Snapshot, Tree, blob_id
 
 FILES = {
     "models/one.py": "class One:\n    pass\n\n\nEntryClass = One\n",
@@ -36,9 +36,7 @@ PRUNED = "prune_symbols: [python/pkg/**]\n"
 
 
 def done(rest: str, **changed: str) -> Cut:
-    files = {f"python/pkg/{path}": text.encode() for path, text in {**FILES, **changed}.items()}
-    tree = Tree({path: Entry("100644", blob_id(data)) for path, data in files.items()})
-    return cut(Snapshot(tree, {blob_id(data): data for data in files.values()}), manifest(PRUNED + rest))
+    return cut(package({**FILES, **changed}), manifest(PRUNED + rest))
 
 
 def problems(rest: str, **changed: str) -> tuple[Problem, ...]:

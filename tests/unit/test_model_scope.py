@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from gate_worlds import package
 from manifest_text import HEAD, kept, manifest, problems
 
 from builder.errors import BuildError
@@ -12,7 +13,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.switches import without
 from builder.pipeline.cut import cut
 from builder.pipeline.model import Cut
-from builder.tree import Entry, Snapshot, Tree, blob_id
+from builder.tree import Snapshot
 
 HYBRID = """\
 batches:
@@ -95,9 +96,7 @@ def scoped(*models: str, rest: str = HYBRID) -> Manifest:
 
 
 def upstream(**changes: str) -> Snapshot:
-    files = {f"python/pkg/{path}": text.encode() for path, text in {**FILES, **changes}.items()}
-    blobs = {blob_id(data): data for data in files.values()}
-    return Snapshot(Tree({p: Entry("100644", blob_id(data)) for p, data in files.items()}), blobs)
+    return package({**FILES, **changes})
 
 
 def done(*models: str) -> Cut:

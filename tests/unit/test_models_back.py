@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from textwrap import dedent
 
 import pytest
 from gate_worlds import manifest as gate_manifest
-from gate_worlds import worlds
+from gate_worlds import package, worlds
 from manifest_text import kept, manifest
 from small_package import output
 from test_families import built, text
@@ -19,7 +18,6 @@ from builder.manifest.model import DynamicEdge
 from builder.pipeline.cut import cut
 from builder.pipeline.model import Cut
 from builder.pipeline.verify import verify
-from builder.tree import Entry, Snapshot, Tree, blob_id
 
 WALK = """
     import importlib
@@ -61,12 +59,6 @@ FILES = {
 ONE, TWO = "python/pkg/processors/one.py", "python/pkg/processors/two.py"
 
 
-def snapshot(files: dict[str, str]) -> Snapshot:
-    data = {f"python/pkg/{path}": dedent(source).encode() for path, source in files.items()}
-    entries = {path: Entry("100644", blob_id(source)) for path, source in data.items()}
-    return Snapshot(Tree(entries), {blob_id(source): source for source in data.values()})
-
-
 def with_models(*models: str, **changes: str) -> Cut:
     stated = manifest(
         "batches: [{id: others, why: one model, facts: {options: [{names: [a], removed_models: true}]}}]\n"
@@ -74,7 +66,7 @@ def with_models(*models: str, **changes: str) -> Cut:
     mark = stated.mark("roots")
     edge = DynamicEdge("pkg.registry", "pkg.processors.*", "it walks", of_kept_models=True, mark=mark)
     roots = replace(stated.roots, kept=kept(*models), dynamic=(edge,))
-    return cut(snapshot({**FILES, **changes}), replace(stated, roots=roots))
+    return cut(package({**FILES, **changes}), replace(stated, roots=roots))
 
 
 def test_a_walk_for_the_kept_models_requires_the_modules_that_import_one() -> None:

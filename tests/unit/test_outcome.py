@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from gate_worlds import snapshot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from manifest_text import schema
@@ -28,7 +29,7 @@ from builder.pipeline.outcome import Outcome, Outcomes
 from builder.pipeline.packing import Packing
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
-from builder.tree import FILE, Entry, Tree, blob_id
+from builder.tree import blob_id
 from builder.upstream.model import MemoryBlobs, Upstream, deferred
 
 COMMIT = "1" * 40
@@ -99,15 +100,12 @@ class Step:
         return switch_off(parse("".join(lines).encode(), "manifest.yaml", overlays, schema()), self.without)
 
     def upstream(self) -> Upstream:
-        files: dict[str, tuple[str, bytes]] = {
-            path: data if isinstance(data, tuple) else (FILE, data) for path, data in FILES.items()
-        }
+        files: dict[str, Any] = dict(FILES)
         for index in self.patches:
             path, old, new = PATCHES[index]
-            files[path] = FILE, files[path][1].replace(old.encode(), new.encode())
-        tree = Tree({path: Entry(mode, blob_id(data)) for path, (mode, data) in files.items()})
-        blobs = MemoryBlobs({blob_id(data): data for _, data in files.values()})
-        return Upstream("seed", COMMIT, tree, "memory", 0, "1.2.3", blobs)
+            files[path] = files[path].replace(old.encode(), new.encode())
+        made = snapshot(files)
+        return Upstream("seed", COMMIT, made.tree, "memory", 0, "1.2.3", MemoryBlobs(made.contents))
 
 
 STEPS = st.builds(

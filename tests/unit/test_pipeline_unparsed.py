@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from small_files import FILES
 from small_world import small_world
+from test_pipeline_cut import resolved
 
-from builder.cli import options
 from builder.errors import BuildError, Problem
 from builder.gates.registry import compare
 from builder.manifest.load import load
@@ -26,10 +26,7 @@ def made(folder: Path, files: dict[str, bytes | tuple[str, bytes]]) -> Cut:
     kept = "  - {path: python/acme/newer.py, optional: not in every one}\n"  # nothing imports it
     world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n" + kept)
     manifest = load(world.manifest)
-    asked = options.Request(
-        manifest, (), "seed", world.repository.path, world.home / "cache", True, world.home
-    )
-    done = cut(snapshot(options.resolve(asked, quiet=True)), manifest)
+    done = cut(snapshot(resolved(world, manifest)), manifest)
     assert compare(done.output.tree, again(done, manifest).tree) == []
     verify(done, manifest)
     return done
@@ -75,11 +72,8 @@ def test_an_overlay_that_does_not_parse_is_the_only_problem(tmp_path: Path) -> N
     world = small_world(tmp_path)
     (world.home / "overlays/parser/parser.py").write_bytes(b"def broken(:\n")
     manifest = load(world.manifest)
-    asked = options.Request(
-        manifest, (), "seed", world.repository.path, world.home / "cache", True, world.home
-    )
     with pytest.raises(BuildError) as caught:
-        cut(snapshot(options.resolve(asked, quiet=True)), manifest)
+        cut(snapshot(resolved(world, manifest)), manifest)
     assert [p.code for p in caught.value.problems] == ["G001"]
     assert "the overlay overlays/parser/parser.py does not parse" in caught.value.problems[0].message
 

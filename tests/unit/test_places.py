@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from gate_worlds import snapshot
 from small_files import OVERLAYS
 from small_world import World, codes, place
 
@@ -14,7 +15,6 @@ from builder.manifest.model import Manifest
 from builder.overlay.record import Record
 from builder.pipeline.verify import true_places
 from builder.report import render
-from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 PATH = "python/acme/server.py"
 OURS = "python/acme/parser.py"
@@ -23,11 +23,6 @@ OURS = "python/acme/parser.py"
 @pytest.fixture
 def manifest(world: World) -> Manifest:
     return load(world.manifest)
-
-
-def snapshot(files: dict[str, bytes]) -> Snapshot:
-    contents = {blob_id(data): data for data in files.values()}
-    return Snapshot(Tree({p: Entry(FILE, blob_id(d)) for p, d in files.items()}), contents)
 
 
 def placed(

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pytest
+from gate_worlds import snapshot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_files import OVERLAYS
+from small_files import FILES, OVERLAYS
 from small_world import small_world
 
-from builder.cli import options
 from builder.errors import BuildError, Mark, Problem
 from builder.manifest.load import load
 from builder.manifest.model import Manifest
@@ -20,7 +20,6 @@ from builder.pipeline.cut import cut
 from builder.pipeline.run import Recalled
 from builder.pipeline.verify import verify
 from builder.tree import Snapshot
-from builder.upstream.model import snapshot
 
 RECALL = Recalled()
 
@@ -36,11 +35,7 @@ class Small:
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
     world = small_world(tmp_path_factory.mktemp("world"))
-    manifest = load(world.manifest)
-    asked = options.Request(
-        manifest, (), "seed", world.repository.path, world.home / "cache", True, world.home
-    )
-    return Small(snapshot(options.resolve(asked, quiet=True)), manifest)
+    return Small(snapshot(FILES), load(world.manifest))
 
 
 def damaged(data: bytes) -> st.SearchStrategy[bytes]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from gate_worlds import snapshot
 from manifest_text import HEAD, problems, schema
 from manifest_text import manifest as parsed
 from small_files import FILES
@@ -19,7 +20,7 @@ from builder.manifest.statements import Span, stated
 from builder.pipeline.cut import cut
 from builder.pipeline.ranges import UNKNOWN, About, about, elsewhere, excused, mistakes
 from builder.pipeline.verify import verify
-from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
+from builder.tree import Tree
 from builder.upstream.model import MemoryBlobs, Upstream
 
 PINS = """\
@@ -202,10 +203,7 @@ STATEMENTS = {
 MISSES = {"rule": "R001", "quiet": "R009", "absent": "R009", "edit": "R005", "toml": "R005", "edge": "R009"}
 
 
-def upstream() -> Snapshot:
-    found = {path: value if isinstance(value, tuple) else (FILE, value) for path, value in FILES.items()}
-    tree = Tree({path: Entry(mode, blob_id(data)) for path, (mode, data) in found.items()})
-    return Snapshot(tree, {blob_id(data): data for _, data in found.values()})
+UPSTREAM = snapshot(FILES)
 
 
 def stating(world: World, kind: str, name: str) -> Manifest:
@@ -223,7 +221,7 @@ def world_files(world: World) -> tuple[Mapping[str, bytes], Mapping[str, Any]]:
 
 def problem_of(manifest: Manifest, known: About) -> tuple[Problem, ...]:
     try:
-        verify(cut(upstream(), manifest, about=known), manifest)
+        verify(cut(UPSTREAM, manifest, about=known), manifest)
     except BuildError as error:
         return error.problems
     return ()
@@ -248,7 +246,7 @@ def test_at_an_upstream_that_is_no_pin_a_statement_that_matches_nothing_is_liste
     for name in (there, missing):
         manifest = stating(world, kind, name)
         assert problem_of(manifest, unproven) == ()
-        listed = cut(upstream(), manifest, about=unproven).unmatched
+        listed = cut(UPSTREAM, manifest, about=unproven).unmatched
         # an edge is compared with the output, by a gate
         assert len(listed) == (name == missing and kind != "edge"), listed
 
@@ -260,7 +258,7 @@ def test_only_a_pin_outside_of_its_range_must_not_have_what_it_names(world: Worl
     trees = set()
     for known in (About("1.6", "seed"), About("1.1"), UNKNOWN):
         assert problem_of(manifest, known) == ()
-        trees.add(cut(upstream(), manifest, about=known).output.tree.id)
+        trees.add(cut(UPSTREAM, manifest, about=known).output.tree.id)
     assert len(trees) == 1  # the output never depends on what upstream calls itself
     (problem,) = problem_of(manifest, About("1.1", "seed"))
     assert problem.code == "R011" and problem.mark is not None

@@ -6,11 +6,13 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from manifest_text import HEAD, manifest, problems
+from gate_worlds import snapshot
+from manifest_text import HEAD, manifest, problems, schema
 
 from builder.emit.ledger import rows
 from builder.errors import Problem
 from builder.graph.modules import summarise
+from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.switches import without
 from builder.pipeline.cut import cut
@@ -20,7 +22,8 @@ from builder.pipeline.measure import reasons
 from builder.pipeline.model import Cut
 from builder.pipeline.ranges import About
 from builder.pipeline.verify import again, output_world
-from builder.tree import Entry, Snapshot, Tree, blob_id
+from builder.select.rules import select
+from builder.tree import Snapshot
 
 BASIC = {
     "__init__.py": "",
@@ -34,19 +37,12 @@ MAIN = "def run():\n    return 1\n"
 
 
 def upstream(files: Mapping[str, str]) -> Snapshot:
-    texts = {f"python/pkg/{path}" if path[0] != "/" else path[1:]: text for path, text in files.items()}
-    data = {path: text.encode() for path, text in texts.items()}
-    return Snapshot(
-        Tree({p: Entry("100644", blob_id(d)) for p, d in data.items()}),
-        {blob_id(d): d for d in data.values()},
+    return snapshot(
+        {f"python/pkg/{path}" if path[0] != "/" else path[1:]: text for path, text in files.items()}
     )
 
 
 def stated(rest: str = "batches: []\n", head: str = DYNAMIC) -> Manifest:
-    from manifest_text import schema
-
-    from builder.manifest.load import parse
-
     return parse((head + rest).encode(), "manifest.yaml", {}, schema())
 
 
@@ -248,8 +244,6 @@ def test_an_empty_package_file_reads_no_data() -> None:
 
 
 def test_outside_of_the_packages_a_path_still_needs_a_rule() -> None:
-    from builder.select.rules import select
-
     found = select(["python/pkg/models/one.py", "python/pkg/a.py", "python/pkg/b.json", "new/x"], manifest())
     assert [p.code for p in found.problems] == ["R003"]
     assert (found.with_verdict("reach"), found.with_verdict("follow")) == (
@@ -259,8 +253,6 @@ def test_outside_of_the_packages_a_path_still_needs_a_rule() -> None:
 
 
 def test_what_a_batch_removes_is_known_when_the_batch_is_off() -> None:
-    from builder.select.rules import select
-
     rest = "batches: [{id: ci, why: w, remove: [/.github/, python/pkg/ci.py]}]\n"
     paths = [".github/x.yml", "python/pkg/ci.py", "python/pkg/models/one.py"]
     assert select(paths, manifest(rest)).with_verdict("remove") == (".github/x.yml", "python/pkg/ci.py")

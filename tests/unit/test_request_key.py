@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,8 +41,6 @@ def asked(
 def test_the_same_question_has_the_same_digest_wherever_it_is_asked(
     home: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import shutil
-
     other = tmp_path_factory.mktemp("other") / "place"
     shutil.copytree(home, other)
     assert asked(home) == asked(other) != ""
@@ -115,8 +115,6 @@ def test_what_may_change_unseen_or_has_no_end_has_no_digest(
     [("a" * 40, True), ("seed", True), ("pypi:0.5.8", True), ("main", False), ("a" * 39, False)],
 )
 def test_only_what_never_moves_is_settled(spec: str, answer: bool) -> None:
-    from dataclasses import replace
-
     found = manifest()
     pins = {"seed": Pin("seed", Mark("manifest.yaml", 1), commit="a" * 40)}
     assert settled(spec, replace(found, upstream=replace(found.upstream, pins=pins))) is answer

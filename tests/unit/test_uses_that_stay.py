@@ -5,12 +5,12 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
+from gate_worlds import package
 from manifest_text import manifest
 
 from builder.errors import BuildError
 from builder.manifest.named_scopes import choose
 from builder.pipeline.cut import cut
-from builder.tree import Entry, Snapshot, Tree, blob_id
 
 MAIN = """\
 from pkg.kinds import Fancy, Plain, Wide
@@ -38,12 +38,9 @@ FILES = {
 
 def hint(main: str, absent: str, edits: str = "[]") -> str:
     """What the only problem of a cut proposes; empty when there is no problem."""
-    files = {f"python/pkg/{path}": text.encode() for path, text in {**FILES, "main.py": main}.items()}
-    blobs = {blob_id(data): data for data in files.values()}
-    tree = Tree({path: Entry("100644", blob_id(data)) for path, data in files.items()})
     rest = f"batches:\n  - {{id: a, why: w, absent: {{symbols: [pkg.kinds.{absent}]}}, edits: {edits}}}\n"
     try:
-        cut(Snapshot(tree, blobs), manifest(rest))
+        cut(package({**FILES, "main.py": main}), manifest(rest))
     except BuildError as error:
         (problem,) = error.problems
         return problem.hint or ""
@@ -82,17 +79,14 @@ batches:
 def test_an_edit_of_a_file_that_leaves_is_void_where_its_batch_is_off_by_default(
     off_by_default: bool,
 ) -> None:
-    own = {**FILES, "main.py": "X = 1\n", "kinds.py": "SIZE = 1\n"}
-    files = {f"python/pkg/{path}": text.encode() for path, text in own.items()}
-    blobs = {blob_id(data): data for data in files.values()}
-    tree = Tree({path: Entry("100644", blob_id(data)) for path, data in files.items()})
+    upstream = package({**FILES, "main.py": "X = 1\n", "kinds.py": "SIZE = 1\n"})
     scopes = "scopes:\n  small: {why: less, with: [b], pins: [seed]}\n" if off_by_default else ""
     stated = choose(manifest(scopes + EDITED), "default", ["b"] if off_by_default else [])
     if off_by_default:
-        assert "python/pkg/kinds.py" not in cut(Snapshot(tree, blobs), stated).output
+        assert "python/pkg/kinds.py" not in cut(upstream, stated).output
         return
     with pytest.raises(BuildError) as caught:
-        cut(Snapshot(tree, blobs), stated)
+        cut(upstream, stated)
     assert [problem.code for problem in caught.value.problems] == ["R005"]
 
 
@@ -169,11 +163,8 @@ def test_a_use_under_a_condition_with_a_word_comes_with_the_edits_that_decide_it
     None
 ):
     kinds = "class Plain:\n    pass\n\n\nclass FancyOne:\n    pass\n"
-    files = {
-        f"python/pkg/{p}": t.encode() for p, t in {**FILES, "main.py": ASKING, "kinds.py": kinds}.items()
-    }
-    blobs = {blob_id(data): data for data in files.values()}
-    upstream = Snapshot(Tree({p: Entry("100644", blob_id(data)) for p, data in files.items()}), blobs)
+    files = {**FILES, "main.py": ASKING, "kinds.py": kinds}
+    upstream = package(files)
     absent = "    absent: {symbols: [pkg.kinds.FancyOne]}\n"
     with pytest.raises(BuildError) as caught:
         cut(upstream, manifest(WORDS + absent))
@@ -184,9 +175,7 @@ def test_a_use_under_a_condition_with_a_word_comes_with_the_edits_that_decide_it
     assert f"Where the condition never holds: {edit}." in problem.hint
     drop = "`drop: [pkg.main.FancyReader]` in the batch"
     assert f"To drop what a word names: {drop}; where others ask for it: {stub}." in problem.hint
-    asking = {**files, "python/pkg/kinds.py": f"{kinds}\nNAMES = ['FancyReader']\n".encode()}
-    blobs = {blob_id(data): data for data in asking.values()}
-    more = Snapshot(Tree({p: Entry("100644", blob_id(data)) for p, data in asking.items()}), blobs)
+    more = package({**files, "kinds.py": f"{kinds}\nNAMES = ['FancyReader']\n"})
     with pytest.raises(BuildError) as caught:
         cut(more, manifest(WORDS + absent))
     hint = str(caught.value.problems[0].hint)
@@ -202,10 +191,7 @@ def test_a_use_under_a_condition_with_a_word_comes_with_the_edits_that_decide_it
 def test_what_is_stored_in_the_state_of_an_application_comes_with_the_edit_that_drops_it() -> None:
     main = "from pkg.kinds import FancyOne\n\n\ndef start(app):\n"
     main += "    app.state.reader = FancyOne(\n        app\n    )\n"
-    files = {"main.py": main, "kinds.py": "class FancyOne:\n    pass\n"}
-    texts = {f"python/pkg/{p}": t.encode() for p, t in {**FILES, **files}.items()}
-    blobs = {blob_id(data): data for data in texts.values()}
-    upstream = Snapshot(Tree({p: Entry("100644", blob_id(data)) for p, data in texts.items()}), blobs)
+    upstream = package({**FILES, "main.py": main, "kinds.py": "class FancyOne:\n    pass\n"})
     with pytest.raises(BuildError) as caught:
         cut(upstream, manifest(WORDS + "    absent: {symbols: [pkg.kinds.FancyOne]}\n"))
     (problem,) = caught.value.problems

@@ -142,22 +142,21 @@ def is_predicate(function: ast.stmt) -> bool:
     return required == 1 and names[0] in PARAMETERS and None not in arguments.kw_defaults
 
 
-def answer(function: ast.FunctionDef, module: ast.Module, architectures: Sequence[str]) -> object:
-    """Return what the function returns for these architectures; the function itself if that is unknown.
+def answer(function: ast.FunctionDef, module: ast.Module, architecture: str) -> bool | None:
+    """Return what a predicate answers for a model of this architecture; None where its code does not tell.
 
     Names of the module stand for what is assigned to them once; other arguments have their defaults.
     """
     arguments = function.args
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
-    known: dict[str, object] = {names[0]: list(architectures)}
+    known: dict[str, object] = {names[0]: [architecture]}
     try:
         for name, default in zip(names[1:], arguments.defaults, strict=True):
             known[name] = _value(default, {}, module)
-        for value in _run(function.body, known, module):
-            return value
+        result = next(_run(function.body, known, module), None)
     except _UnknownError:
-        return function
-    return None
+        return None
+    return result if isinstance(result, bool) else None
 
 
 def _run(body: Sequence[ast.stmt], known: dict[str, object], module: ast.Module) -> Iterator[object]:

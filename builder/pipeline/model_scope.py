@@ -106,8 +106,7 @@ class _Scope:
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
         if len(functions) != 1 or not is_predicate(functions[0]):
             return None
-        result = answer(functions[0], tree, [architecture])
-        return result if isinstance(result, bool) else None
+        return answer(functions[0], tree, architecture)
 
     def _holding(self, statements: Iterable[_Statement]) -> tuple[_Statement, ...]:
         return tuple(s for s in statements if self.needing(s.models) is None)

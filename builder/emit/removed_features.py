@@ -24,14 +24,14 @@ MORE_NAMES = ("ROUTES", "VARIABLES", "UNDO")
 LISTING = "removed_features"
 
 
-def tables(surfaces: Surfaces, manifest: Manifest, parser: str) -> Tables:
-    """The removed features, by the way in which they are selected. `parser`: the module with the options."""
+def tables(surfaces: Surfaces, manifest: Manifest) -> Tables:
+    """The removed features, by the way in which they are selected."""
     why = {batch.id: batch.why for batch in manifest.batches}
-    models = manifest.roots.model_package
+    models, parser = manifest.roots.model_package, manifest.roots.command_line
     flags: dict[str, str] = {}
     choices: dict[str, dict[str, str]] = {}
     architectures: dict[str, tuple[str, str]] = {}
-    for flag, value, batch in _free(surfaces.after, manifest, parser):
+    for flag, value, batch in _free(surfaces.after, manifest):
         choices.setdefault(flag, {}).setdefault(value, batch)
     for one in surfaces.differences:
         batch = next((c.batch for c in one.causes if c.batch in why), "")
@@ -71,14 +71,14 @@ def _undo(manifest: Manifest, batch: str) -> str:
     return f"with `{options(manifest, [batch])}`"
 
 
-def _free(after: Surface, manifest: Manifest, parser: str) -> Iterator[tuple[str, str, str]]:
+def _free(after: Surface, manifest: Manifest) -> Iterator[tuple[str, str, str]]:
     """(option, value, batch): absent values of options that take any text.
 
     What the manifest says of every name (`*`) does not count: a path or a label may be spelt like it.
     """
     named = [o for b in manifest.batches for o in b.options if "*" not in o.names]
     for key, item in after.items():
-        if key.kind != "flag" or key.group != parser or "choices" in item.details:
+        if key.kind != "flag" or key.group != manifest.roots.command_line or "choices" in item.details:
             continue
         if not key.name.startswith("--") or item.details.get("action", "store") != "store":
             continue
@@ -91,7 +91,7 @@ def _free(after: Surface, manifest: Manifest, parser: str) -> Iterator[tuple[str
 def listing(output: Snapshot, packages: Mapping[str, str]) -> str | None:
     """The module of the output that lists what was removed when it is run; None if there is none."""
     for name, folder in packages.items():
-        if f"{folder.rstrip('/')}/{LISTING}.py" in output:
+        if f"{folder}/{LISTING}.py" in output:
             return f"{name}.{LISTING}"
     return None
 

@@ -76,7 +76,7 @@ def with_tables(output: Snapshot, surfaces: Surfaces, manifest: Manifest) -> Sna
     ]
     if problems:
         raise BuildError(problems)
-    values = removed_features.tables(surfaces, manifest, manifest.roots.command_line)
+    values = removed_features.tables(surfaces, manifest)
     return output.replace(
         {f.path: removed_features.filled(manifest.overlays[f.overlay], values) for f in wanted}
     )

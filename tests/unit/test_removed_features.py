@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,6 +22,7 @@ from builder.manifest.statements import BASE, Batch, Option, Reason
 from builder.surface.model import Item, Key, Place, Value
 
 TEMPLATE = Path(__file__).parents[2] / "overlays/removed-features/removed_features.py"
+ROOTS = Roots((), (), "pkg.models", command_line="pkg.args")
 HERE = Mark("manifest.yaml", 1)
 THERE = Place("x.py", 1)
 WHY = {"fa3-fa4": "FA3 is slow here.", "grpc": "HTTP is enough.", "models": 'Only "ours" are served.'}
@@ -34,17 +36,15 @@ def lost(kind: str, group: str, name: str, batch: str, place: Place = THERE, **m
 
 def stated(
     *differences: Difference, options: tuple[Option, ...] = (), **flags: Mapping[str, Value]
-) -> tuple[Surfaces, Manifest, str]:
-    from dataclasses import replace
-
+) -> tuple[Surfaces, Manifest]:
     batches = [Batch(name, why, HERE) for name, why in WHY.items()]
     batches[0] = replace(batches[0], options=options)
-    whole = replace(manifest(batches=tuple(batches)), roots=Roots((), (), "pkg.models"), name="pkg-cut")
+    whole = replace(manifest(batches=tuple(batches)), roots=ROOTS, name="pkg-cut")
     after = {}
     for name, details in flags.items():
         key = Key("flag", "pkg.args", "--" + name.replace("_", "-"))
         after[key] = Item(key, (Place("x.py", 1),), details)
-    return Surfaces({}, after, differences), whole, "pkg.args"
+    return Surfaces({}, after, differences), whole
 
 
 def values(*differences: Difference, **more: Any) -> object:
@@ -133,11 +133,9 @@ def test_what_was_left_out_is_named_with_its_decision_and_the_way_back(ours: Mod
 
 
 def test_the_way_back_switches_off_what_the_decision_needs_off(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    found, whole, parser = stated(*SOME)
+    found, whole = stated(*SOME)
     batches = [replace(b, needs=(("grpc", HERE),)) if b.id == "fa3-fa4" else b for b in whole.batches]
-    text = filled(TEMPLATE.read_bytes(), tables(found, replace(whole, batches=tuple(batches)), parser))
+    text = filled(TEMPLATE.read_bytes(), tables(found, replace(whole, batches=tuple(batches))))
     made = module(text, tmp_path)
     assert made.explain("--backend", "fa3").endswith("build with `--without fa3-fa4 --with-needs`.")
     assert "To bring it back, build with `--without fa3-fa4 --with-needs`." in made.listing()
@@ -145,20 +143,16 @@ def test_the_way_back_switches_off_what_the_decision_needs_off(tmp_path: Path) -
 
 
 def test_a_batch_that_an_option_switched_on_is_undone_without_it(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    found, whole, parser = stated(*SOME)
+    found, whole = stated(*SOME)
     on = replace(whole, switched_on=("grpc", "fa3-fa4"))
-    made = module(filled(TEMPLATE.read_bytes(), tables(found, on, parser)), tmp_path)
+    made = module(filled(TEMPLATE.read_bytes(), tables(found, on)), tmp_path)
     assert made.explain("flag", "--grpc-mode").endswith("To bring it back, build without `--with grpc`.")
 
 
 def test_what_the_base_of_the_manifest_leaves_out_is_listed_too(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    found, whole, parser = stated(lost("flag", "pkg.args", "--page", BASE))
+    found, whole = stated(lost("flag", "pkg.args", "--page", BASE))
     whole = replace(whole, batches=(*whole.batches, Batch(BASE, "Nothing reaches it.", HERE)))
-    made = module(filled(TEMPLATE.read_bytes(), tables(found, whole, parser)), tmp_path)
+    made = module(filled(TEMPLATE.read_bytes(), tables(found, whole)), tmp_path)
     assert made.explain("flag", "--page").endswith("no option of a build brings it back alone.")
     assert "no option of a build brings it back alone." in made.listing()
 

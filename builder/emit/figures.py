@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import splitext
 
-from builder.emit.ledger import Row
+from builder.emit.ledger import VERDICTS, Row
 from builder.tree import EXECUTABLE, FILE, Snapshot
 
 #: extensions whose lines count as the size of the distribution
@@ -111,4 +111,4 @@ def _figures(name: str, rows: Sequence[Row]) -> BatchFigures:
 def verdict_counts(rows: Iterable[Row]) -> dict[str, int]:
     """verdict -> paths, all four verdicts named."""
     counts = Counter(row.verdict for row in rows)
-    return {verdict: counts[verdict] for verdict in ("kept", "edited", "removed", "added")}
+    return {verdict: counts[verdict] for verdict in VERDICTS}

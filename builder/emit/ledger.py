@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from builder.errors import BuildError, Problem
 from builder.manifest.statements import Reason
 from builder.tree import Tree
 
 Verdict = Literal["kept", "edited", "removed", "added"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,10 +59,10 @@ class Condition:
     their permissions; `clean` ones are as they were written.
     """
 
-    foreign: tuple[str, ...] = ()
-    edited: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    clean: Mapping[str, Stat] = field(default_factory=dict)
+    foreign: tuple[str, ...]
+    edited: tuple[str, ...]
+    missing: tuple[str, ...]
+    clean: Mapping[str, Stat]
 
     @property
     def intact(self) -> bool:
@@ -168,11 +168,11 @@ class Previous:
     """
 
     tree: Mapping[str, Entry]
-    batches: Mapping[str, str] = field(default_factory=dict)
-    surface: frozenset[tuple[str, str, str]] = frozenset()
-    projects: Snapshot = field(default_factory=lambda: Snapshot(Tree({}), {}))
-    manifest_batches: frozenset[str] = frozenset()
-    changed: tuple[str, ...] = ()
+    batches: Mapping[str, str]
+    surface: frozenset[tuple[str, str, str]]
+    projects: Snapshot
+    manifest_batches: frozenset[str]
+    changed: tuple[str, ...]
 
 
 def read_previous(out: Path) -> Previous | None:

@@ -7,12 +7,11 @@ It holds paths, spans of upstream's files, reasons and figures, and no text of u
 from __future__ import annotations
 
 import hashlib
-import json
-import lzma
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from builder import json_xz
 from builder.emit.place import write_whole
 
 FOLDER = "records"
@@ -39,8 +38,8 @@ def read(root: Path, pin: str, sha256: str) -> RecordedCut | None:
         data = path_of(root, pin).read_bytes()
         if hashlib.sha256(data).hexdigest() != sha256:
             return None
-        return RecordedCut(**json.loads(lzma.decompress(data)))
-    except (OSError, lzma.LZMAError, ValueError, TypeError, RecursionError):
+        return RecordedCut(**json_xz.unpacked(data))
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
 
 
@@ -52,8 +51,7 @@ def write(root: Path, pin: str, record: RecordedCut, before: str) -> str:
     old = read(root, pin, before)
     if old is not None and old.entries == record.entries:
         return before
-    text = json.dumps(asdict(record), separators=(",", ":"), sort_keys=True)
-    data = lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
+    data = json_xz.packed(asdict(record))
     path = path_of(root, pin)
     write_whole(path, data, make_folder=True)
     return hashlib.sha256(data).hexdigest()

@@ -15,6 +15,7 @@ from builder.emit.diff import upstream_diff
 from builder.emit.members import read_pyproject
 from builder.emit.metadata import About, distribution_version, metadata
 from builder.emit.provenance import SUMS, provenance, sha256sums
+from builder.emit.sbom import NAME as SBOM
 from builder.emit.sbom import license_of, requirements, sbom, with_extra
 from builder.emit.surface_json import as_counts, lost_names, surface_json
 from builder.emit.wheel import Wheel, build_wheel
@@ -35,8 +36,7 @@ from builder.upstream.commits import project_table
 from builder.upstream.model import Upstream
 
 LEDGER, BUILD, DIFF, REMOVED = "ledger.jsonl", "build.json", "upstream.diff", "REMOVED.md"
-SURFACE = "surface.json"
-SBOM, PROVENANCE = "sbom.cdx.json", "provenance.intoto.json"
+SURFACE, PROVENANCE = "surface.json", "provenance.intoto.json"
 #: The version of an upstream that states none.
 NO_VERSION = "0.0.0.dev0"
 #: The digits of a digest in a version, and how many characters of batches it may have without one.

@@ -50,26 +50,22 @@ def followed(data: Iterable[str], modules: Iterable[str], staying: Iterable[Summ
     modules (`modules`: their paths). An empty `__init__.py` reads nothing.
     """
     # a folder that no import statement can name, like `fast-transform`, belongs to no package
-    folders = {_folder(path) for path in modules}
+    folders = {posixpath.dirname(path) for path in modules}
     packages = {folder for folder in folders if folder.rpartition("/")[2].isidentifier()}
     readers: dict[str, str] = {}
     for path in sorted(s.path for s in staying if not s.package or s.imports or s.names or s.error):
         folder = path
-        while folder := _folder(folder):
+        while folder := posixpath.dirname(folder):
             readers.setdefault(folder, path)
     follows: dict[str, str] = {}
     for path in data:
-        folder = _folder(path)
+        folder = posixpath.dirname(path)
         while folder and folder not in packages:
-            folder = _folder(folder)
+            folder = posixpath.dirname(folder)
         # where there is no package above a file, nothing can be said about it
         if reader := readers.get(folder) if folder else path:
             follows[path] = reader
     return follows
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0]
 
 
 def unnamed(

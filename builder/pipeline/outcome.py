@@ -102,7 +102,7 @@ class Outcomes:
 
     def recall(self) -> Outcome | None:
         """Return the outcome if it is remembered; if only reasons changed since, it is measured again."""
-        return self._outcome(self._recalled.outcomes, measure=True)
+        return self._outcome(self._recalled.outcomes)
 
     def recalled_cut(self) -> Cut | None:
         """Return the cut if it is remembered."""
@@ -114,7 +114,7 @@ class Outcomes:
         of other statements or another upstream, cannot be read, or holds an output other than `tree`."""
         try:
             entries = {key: text.encode() for key, text in record.entries.items()}
-            known = self._outcome(entries, measure=True, tree=tree)
+            known = self._outcome(entries, tree)
             # with other reasons, its tables may be others, too
             if known is None or (self.keys[1] in entries and known.cut.output.tree.id != tree):
                 return None
@@ -131,13 +131,9 @@ class Outcomes:
         packed = self._packed(outcome.cut, outcome.graphs, Measured.of(outcome.cut))
         return RecordedCut(proven, __version__, {key: data.decode() for key, data in packed.items()})
 
-    def _outcome(
-        self, entries: Mapping[str, bytes], measure: bool = False, tree: str | None = None
-    ) -> Outcome | None:
-        """The outcome, if all of it is among the entries, or with `measure` the cut, whose output was `tree`.
-
-        Raises ValueError for an entry that is none.
-        """
+    def _outcome(self, entries: Mapping[str, bytes], tree: str | None = None) -> Outcome | None:
+        """The outcome, if its cut, whose output was `tree`, is among the entries; it is measured again if its
+        measurement is not. Raises ValueError for an entry that is none."""
         known = self._cut(entries, tree)
         if known is None:
             return None
@@ -150,9 +146,9 @@ class Outcomes:
 
         after = IndexedTree(done.output, self._manifest.packages, made)
         measured = self._unpacked(self.keys[1], entries)
-        if measured is not None:
-            return Outcome(done, after, graphs, measured.figures(done, self._manifest))
-        return self._measure(done, after, graphs) if measure else None
+        if measured is None:
+            return self._measure(done, after, graphs)
+        return Outcome(done, after, graphs, measured.figures(done, self._manifest))
 
     def _cut(self, entries: Mapping[str, bytes], tree: str | None = None) -> tuple[Cut, GraphAnswers] | None:
         """The cut, whose output was `tree`, with what its graphs answer. Raises ValueError for an entry that

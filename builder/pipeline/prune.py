@@ -113,7 +113,7 @@ def prune(
         if decision.verdict == "remove" or path in unneeded or path in unreached
     }
     kept = tuple(path for path in selection.decisions if path not in removed)
-    decided = Pruned(selection, kept, removed, needed, starts, {})
+    decided = Pruned(selection, kept, removed, needed, starts)
     remaining = [s for p, s in candidates.items() if p not in unreached]
     return with_followers(decided, manifest, upstream, remaining, upstream)
 
@@ -216,7 +216,7 @@ def require_project(paths: Iterable[str], manifest: Manifest) -> None:
 
     Every rule, fact and edit would match nothing there; that is one mistake, and not hundreds.
     """
-    folders = tuple(f"{folder.rstrip('/')}/" for folder in manifest.packages.values())
+    folders = tuple(f"{folder}/" for folder in manifest.packages.values())
     if not any(path.startswith(folders) for path in paths):
         names = ", ".join(f"`{folder}`" for folder in folders)
         raise fail(

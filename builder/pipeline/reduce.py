@@ -65,7 +65,7 @@ def reduce(
     Stops with uses of removed code that cannot be removed, in Python or in native code (R008), and with edits
     that the oracle does not confirm (G010).
     """
-    folders = tuple(folder.rstrip("/") + "/" for folder in setting.manifest.packages.values())
+    folders = tuple(f"{folder}/" for folder in setting.manifest.packages.values())
     output, total = files, Specialized({})
     consequences: tuple[lockstep.Consequence, ...] = ()
     known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from builder.emit.figures import CODE, is_text
-from builder.emit.ledger import Row, verdict
+from builder.emit.ledger import VERDICTS, Row, verdict
 from builder.errors import CODES
 from builder.graph.names import module_of, path_of
 from builder.manifest.statements import BASE, Batch, Reason
@@ -53,7 +53,7 @@ def report_data(
         },
         "lines": figures.lines,
         "code": CODE,
-        "states": STATES,
+        "states": VERDICTS,
         "files": files,
         "ways": ways(context, numbers),
         "batches": [asdict(one) | _stated(stated.get(one.id)) for one in figures.batches],
@@ -136,7 +136,6 @@ def requirement_rows(context: Context, tables: Tables) -> list[list[Any]]:
     return rows
 
 
-STATES = ("kept", "edited", "removed", "added")
 #: How many lines a diff shows around a change; upstream.diff shows more.
 _CONTEXT = 1
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+", re.MULTILINE)
@@ -157,7 +156,7 @@ def file_rows(context: Context, rows: Sequence[Row], tables: Tables) -> list[lis
         lines = row.lines_before, row.lines_after
         sizes = len(before[row.path]) if row.before else None, len(after[row.path]) if row.after else None
         numbers = tables.of((row.reason, *row.also)), tables.text(back), tables.text(emptied)
-        result.append([row.path, STATES.index(row.verdict), *lines, *sizes, *numbers])
+        result.append([row.path, VERDICTS.index(row.verdict), *lines, *sizes, *numbers])
     return result
 
 

@@ -16,7 +16,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact, Rule
 from builder.memo import recall, recall_each
 from builder.pipeline.prune import folders_of, python_modules
-from builder.pipeline.ranges import matches_nothing
+from builder.pipeline.ranges import VERSIONS_HINT, matches_nothing
 from builder.select.rules import holds_path
 from builder.spelling import nearest
 from builder.tree import Snapshot
@@ -171,8 +171,7 @@ def _elsewhere(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> st
     homes = _homes(name, upstream, packages)
     if len(homes) == 1:
         return f"`{name.rpartition('.')[2]}` is defined in `{homes[0]}`"
-    close = nearest(name.rpartition(".")[0], homes)
-    return close or "Remove it, or say by `since` or `until` which versions have it."
+    return nearest(name.rpartition(".")[0], homes) or VERSIONS_HINT
 
 
 def with_homes(problems: Iterable[Problem], manifest: Manifest, upstream: Snapshot) -> list[Problem]:

@@ -86,7 +86,7 @@ def broken_files(done: Cut) -> Mapping[str, Rule]:
     run.
     """
     back = {rule.mark: rule for rule in done.manifest.given_back}
-    folders = tuple(f"{folder.rstrip('/')}/" for folder in done.manifest.packages.values())
+    folders = tuple(f"{folder}/" for folder in done.manifest.packages.values())
     given = {
         path: back[decision.rule.mark]
         for path, decision in done.decided.selection.decisions.items()

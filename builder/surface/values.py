@@ -46,8 +46,10 @@ class Sources:
         return self._asked
 
     def parsed(self, path: str) -> Module | None:
-        """A file of the tree; None when it does not parse."""
-        blob = self.snapshot.tree[path].blob
+        """A file of the tree; None when there is none, or when it does not parse."""
+        blob = self.blob(path)
+        if blob is None:
+            return None
         if blob not in self._parsed:
             self._parsed[blob] = _parsed(self.snapshot[path], path)
         return self._parsed[blob]

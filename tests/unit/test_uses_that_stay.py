@@ -196,3 +196,19 @@ def test_what_is_stored_in_the_state_of_an_application_comes_with_the_edit_that_
         cut(upstream, manifest(WORDS + "    absent: {symbols: [pkg.kinds.FancyOne]}\n"))
     (problem,) = caught.value.problems
     assert "{drop_statement: 'app.state.reader = ...', in: pkg.main.start}" in str(problem.hint)
+
+
+def test_a_use_in_a_file_that_a_patch_adds_comes_without_an_edit() -> None:
+    added = ["from pkg.kinds import Fancy", "", "", "def shown(found):", "    found(Fancy)"]
+    patch = "--- /dev/null\n+++ b/python/pkg/ours.py\n@@ -0,0 +1,5 @@\n" + "".join(
+        f"+{line}\n" for line in added
+    )
+    main = "import pkg.ours\n\n\nprint(pkg.ours.shown)\n"
+    rest = "batches:\n  - id: a\n    why: w\n    absent: {symbols: [pkg.kinds.Fancy]}\n"
+    rest += "    patches: [{from: overlays/p.patch, why: w}]\n"
+    with pytest.raises(BuildError) as caught:
+        cut(package({**FILES, "main.py": main}), manifest(rest, {"overlays/p.patch": patch.encode()}))
+    (problem,) = caught.value.problems
+    assert problem.upstream is not None
+    assert (problem.code, problem.upstream.file) == ("R008", "python/pkg/ours.py")
+    assert str(problem.hint).endswith("drop, stub or replace it with an edit.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from builder.cli import options, output, stages
 from builder.emit.marker import MARKER
 from builder.emit.members import read_pyproject
 from builder.errors import fail
-from builder.kernel import fetch, names, repack, write
+from builder.kernel import files, names, repack
 from builder.kernel.sources import differing, sources
 from builder.pipeline import lockfile
 from builder.pipeline.build import label_of
@@ -62,13 +63,13 @@ def command(
         output.stage(f"downloading {requirement}")
         cache = request.cache or default_cache()
         version = names.exact(requirement) or ""
-        wheel = fetch.fetch(requirement.name, version, machine, cache, request.offline)
+        wheel = files.fetch(requirement.name, version, machine, cache, request.offline)
     names.fits(names.parse(wheel.name), requirement)
     output.stage("reading the wheel")
-    view = write.mapped(wheel)
+    view = files.mapped(wheel)
     edited = lockfile.edited(request.root, upstream, manifest) is not None
     label, commit = label_of(upstream, manifest, request.without, edited), upstream.commit or upstream.spec
-    origin = repack.Origin(wheel.name, write.digest(view), len(view), label, commit)
+    origin = repack.Origin(wheel.name, hashlib.sha256(view).hexdigest(), len(view), label, commit)
     output.note(f"wheel   {origin.name}  {origin.size:,} bytes  sha256 {origin.sha256}")
     opened = wheel_archive.read(view)
     if own := differing(opened, done.upstream, manifest):
@@ -80,7 +81,7 @@ def command(
     kernel = done.manifest.kernel or manifest.kernel  # kept models may have switched batches off
     result = repack.repack(opened, origin, kernel, sources(done, manifest), architectures)
     output.stage("writing")
-    path, sha256, size = write.write(out, result)
+    path, sha256, size = files.write(out, result)
     described = dict(result.summary)
     described["wheel"] |= {"sha256": sha256, "bytes": size}
     for line in _lines(described, path):

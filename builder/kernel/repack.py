@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from builder.adapter import GENERATOR
+from builder.analysis.dangling import STRING, dangling
+from builder.analysis.indexed_tree import world
 from builder.emit.archive import deflate
 from builder.emit.metadata import distribution_version
 from builder.emit.wheel import content_digest, with_record
-from builder.errors import BuildError, fail
-from builder.kernel import modules, names
+from builder.errors import BuildError, Mark, Problem, fail
+from builder.kernel import names
 from builder.kernel.plan import Plan, Source, plan
 from builder.manifest.model import Kernel
+from builder.manifest.spans import version
+from builder.tree import Snapshot, Tree
 from builder.upstream.wheel_archive import Archive, Packed
 
 #: in dist-info: what was done to the wheel (the licence asks that changes be stated)
@@ -61,7 +65,7 @@ def repack(
     removed = {f"{wheel.info}/RECORD", *(row["path"] for row in decided.removed)}
     kept = {p: m for p, m in wheel.members.items() if p not in removed}
     tops = sorted({p.partition("/")[0] for p in wheel.members if "/" in p and p.endswith(".py")})
-    if problems := modules.lost(_code(wheel.members, {}), _code(kept, decided.changed), tops):
+    if problems := _lost(_modules(wheel.members, {}), _modules(kept, decided.changed), tops):
         raise BuildError(problems)
     # the version names the architectures, unless all of them stay
     label = ".".join((origin.label, *decided.architectures))
@@ -113,14 +117,11 @@ def _about(wheel: Archive, new: names.WheelName, decided: Plan, origin: Origin) 
 def _same(wheel: Archive, name: names.WheelName) -> None:
     """Raises BuildError (K003) when the file name and METADATA name different things."""
     from packaging.utils import canonicalize_name
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     metadata = wheel.members[f"{wheel.info}/METADATA"].data()
     inside = (names.field(metadata, "Name"), names.field(metadata, "Version"))
-    try:
-        same = Version(inside[1]) == Version(name.version)
-    except InvalidVersion:
-        same = False
+    same = version(inside[1]) == Version(name.version)
     if not same or canonicalize_name(inside[0]) != canonicalize_name(name.distribution):
         raise fail(
             "K003",
@@ -142,7 +143,38 @@ def _executable(wheel: Archive, path: str) -> bool:
     return path in wheel.members and wheel.members[path].executable
 
 
-def _code(members: Mapping[str, Packed], changed: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Python files with their content, shared objects without."""
-    contents = {p: m.data() if p.endswith(".py") else b"" for p, m in members.items() if p not in changed}
-    return {p: d for p, d in (contents | dict(changed)).items() if p.endswith((".py", ".so", ".pyd"))}
+def _modules(members: Mapping[str, Packed], changed: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The Python files with their content, and an empty module for the name of each shared object."""
+    modules = {p: m.data() for p, m in members.items() if p.endswith(".py") and p not in changed}
+    modules |= {path: data for path, data in changed.items() if path.endswith(".py")}
+    for path in (*members, *changed):
+        folder, slash, name = path.rpartition("/")
+        if name.endswith((".so", ".pyd")):
+            modules.setdefault(f"{folder}{slash}{name.partition('.')[0]}.py", b"")
+    return modules
+
+
+def _lost(before: Mapping[str, bytes], after: Mapping[str, bytes], packages: Iterable[str]) -> list[Problem]:
+    """Imports that the wheel satisfied and the repacked one does not (G002).
+
+    Both are what `_modules` gives.
+    """
+    folders = {name: name for name in packages}
+    before_tree, after_tree = (
+        world(Snapshot(Tree({}), {}).replace(files), folders) for files in (before, after)
+    )
+    problems = []
+    for path, summary in after_tree.summaries.items():
+        missing_before = (
+            {(d.module, d.name) for d in dangling(before_tree.summaries[path], before_tree.index)}
+            if path in before_tree.summaries
+            else ()
+        )
+        for item in sorted(set(dangling(summary, after_tree.index)), key=lambda d: (d.line, d)):
+            if (item.module, item.name) in missing_before or item.how == STRING:
+                continue
+            what = f"{item.name!r} from {item.module}" if item.name else item.module
+            message = f"'{path}' of the repacked wheel imports {what}, which left."
+            hint = "remove the file too, or keep what it imports"
+            problems.append(Problem("G002", message, upstream=Mark(path, item.line), hint=hint))
+    return problems

@@ -33,7 +33,7 @@ from small_kernel_wheel import (
 
 from builder.emit.archive import join
 from builder.errors import BuildError
-from builder.kernel import names, write
+from builder.kernel import files, names
 from builder.kernel.plan import Source
 from builder.kernel.repack import KernelWheel
 from builder.manifest.model import Kernel
@@ -145,7 +145,7 @@ def test_signatures_of_record_leave_because_they_cannot_hold() -> None:
 
 
 def test_pip_installs_the_repacked_wheel(tmp_path: Path) -> None:
-    path, sha256, size = write.write(tmp_path, run(wheel(), kernel("lib/")))
+    path, sha256, size = files.write(tmp_path, run(wheel(), kernel("lib/")))
     assert (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size) == (sha256, size)
     command = [
         sys.executable,
@@ -394,7 +394,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(BuildError, match="No space left"):
-        write.write(tmp_path, result)
+        files.write(tmp_path, result)
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [(result.name, b"old")]
 
 
@@ -402,7 +402,7 @@ def test_a_wheel_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "empty.whl").touch()
     for path in (tmp_path / "none.whl", tmp_path, tmp_path / "empty.whl"):
         with pytest.raises(BuildError, match="K001"):
-            write.mapped(path)
+            files.mapped(path)
 
 
 def test_every_member_is_checked_by_one_worker_as_by_many() -> None:

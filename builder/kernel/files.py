@@ -1,4 +1,4 @@
-"""The edge: the wheel that is given, and the one that is written, whole or not at all."""
+"""The edge: the published wheel, downloaded on request or given, and the one that is written."""
 
 from __future__ import annotations
 
@@ -10,8 +10,49 @@ from pathlib import Path
 
 from builder.adapter import PROGRAM
 from builder.emit.archive import join
-from builder.errors import fail
+from builder.errors import BuildError, fail
 from builder.kernel.repack import KernelWheel
+from builder.upstream import cache, download
+
+
+def fetch(project: str, version: str, machine: str, where: Path, offline: bool) -> Path:
+    """The wheel's file in the cache `where`, under its sha256, downloaded with pip unless it is there.
+
+    Raises BuildError (K001) when it cannot be had.
+    """
+    if wheel := _cached(where, project, version, machine):
+        return wheel
+    if offline:
+        raise _unavailable(project, version, "it is not in the cache, and no network may be used")
+    with cache.writing(where) as folder:
+        if wheel := _cached(folder, project, version, machine):
+            return wheel  # another process downloaded it while this one waited
+        with cache.scratch(folder) as temporary:
+            try:
+                got = download.wheel(project, version, temporary, download.PLATFORMS[machine])
+            except download.PipError as error:
+                raise _unavailable(project, version, error.reason) from None
+            target = folder / "kernel" / cache.sha256_of(got) / got.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(got, target)
+            return target
+
+
+def _cached(folder: Path, project: str, version: str, machine: str) -> Path | None:
+    """A copy whose content still has the digest that its folder is named by."""
+    name = project.replace("-", "_")
+    for path in sorted((folder / "kernel").glob(f"*/{name}-{version}-*_{machine}.whl")):
+        if cache.sha256_of(path) == path.parent.name:
+            return path
+    return None
+
+
+def _unavailable(project: str, version: str, reason: str) -> BuildError:
+    return fail(
+        "K001",
+        f"The wheel of {project} {version} cannot be had: {reason}.",
+        hint="get it elsewhere and name it with --wheel",
+    )
 
 
 def mapped(path: Path) -> memoryview:
@@ -25,11 +66,6 @@ def mapped(path: Path) -> memoryview:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise fail("K001", f"The wheel '{path}' cannot be read: {reason}.") from None
-
-
-def digest(view: memoryview) -> str:
-    """sha256 of a buffer, in hex."""
-    return hashlib.sha256(view).hexdigest()
 
 
 def write(folder: Path, wheel: KernelWheel) -> tuple[Path, str, int]:

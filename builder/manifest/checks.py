@@ -1,12 +1,14 @@
-"""Checks across the parts of a manifest: ids, pins, overlays, contradictions."""
+"""Checks across the parts of a manifest: ids, pins, overlays, contradictions, repeated items."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from builder.errors import Mark, Problem
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.model import Manifest
+from builder.manifest.nodes import Node, real
 from builder.manifest.statements import BASE
 from builder.spelling import nearest
 
@@ -127,3 +129,20 @@ def _claims(manifest: Manifest) -> Iterator[tuple[tuple[str, ...], object, str, 
         for file in batch.files:
             said = f"The file `{file.path}`"
             yield ("file", file.path), file.mark, said, "another file of that path", file.mark
+
+
+def repeated(node: Node) -> Iterator[Problem]:
+    """M002 for each item that is already in its list: it does nothing, and deleting it changes nothing."""
+    lines: dict[str, int] = {}
+    for part in node.parts:
+        if part.key == "value":
+            continue  # what an edit writes into a file of upstream may be any list
+        if isinstance(part.key, int):
+            # `0.5` and `"0.5"` are different values of a program
+            bare = [path for path, one in part.walk() if one.plain and real(one.data) is not None]
+            stated = json.dumps([part.data, sorted(map(repr, bare))], sort_keys=True, default=repr)
+            if stated in lines:
+                message = f"This item of the list is already on line {lines[stated]}."
+                yield Problem("M002", message, part.mark, hint="delete one of the two")
+            lines.setdefault(stated, part.mark.line)
+        yield from repeated(part)

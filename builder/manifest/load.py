@@ -19,9 +19,7 @@ from builder.manifest import scope as items
 from builder.manifest.documents import SCHEMA, SCOPE, is_part, read_all
 from builder.manifest.model import DEFAULT_SCOPE, Manifest
 from builder.manifest.nodes import MAX_BYTES
-from builder.manifest.repeated import repeated
 
-OVERLAYS = "overlays/"
 MAX_OVERLAY_BYTES = 16_000_000
 
 
@@ -78,7 +76,7 @@ def parse(
     unread = list(checks.parts_read(others))
     read = documents.whole and not unread
     problems = [*findings.problems, *misfits, *unread]
-    problems += [problem for file in documents for problem in repeated(file)]
+    problems += [problem for file in documents for problem in checks.repeated(file)]
     problems += checks.ids(manifest)
     if read:  # the scope may refer to statements of a part that could not be read
         problems += items.check(manifest)
@@ -160,7 +158,7 @@ def read_overlays(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
     """
     files: dict[str, bytes] = {}
     others: dict[str, str] = {}
-    name = OVERLAYS.rstrip("/")
+    name = "overlays"
     if (root / name).is_symlink():
         return files, {name: "a symbolic link, not a folder"}
     waiting = [name] if (root / name).is_dir() else []

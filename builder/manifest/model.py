@@ -284,11 +284,6 @@ class Manifest:
         """The batches that are on only in the scopes that name them."""
         return frozenset(batch for scope in self.scopes.values() for batch in scope.only_here)
 
-    @property
-    def text(self) -> str:
-        """The text of manifest.yaml itself."""
-        return self.texts.get(self.file, "")
-
     def mark(self, *path: str | int) -> Mark:
         """Return the place of the value at this path of manifest.yaml: `mark("roots", "modules", 0)`."""
         return self.marks.get(path) or (self.mark(*path[:-1]) if path else Mark(self.file))

@@ -75,7 +75,7 @@ def mark(text: str, inside: str | None = None) -> Mark:
 def test_every_statement_can_say_how_long_it_matches_and_nothing_else_changes() -> None:
     found = manifest(BODY)
     wanted = [s for s in statements(found) if not s.optional and not isinstance(s, Root)]
-    text = apply(found.text, [Proposal("until", batch_of(s), s.mark) for s in wanted], BETWEEN)
+    text = apply(HEAD + BODY, [Proposal("until", batch_of(s), s.mark) for s in wanted], BETWEEN)
     again = manifest(text.removeprefix(HEAD))
     spans = [s.span for s in statements(again) if s.optional != "some lack it" and not isinstance(s, Root)]
     assert spans == [Span(until="1.2.0")] * len(wanted)

@@ -139,8 +139,9 @@ def test_the_range_of_what_matches_beyond_it_is_widened_unless_a_pin_lies_betwee
 
     def widened(since: str) -> list[str]:
         between = Span(since=since, until="1.0")
-        text = apply(stated.text, list(versions.widened(problems, stated, between)), between)
-        return [line.strip() for line in text.splitlines() if line not in stated.text.splitlines()]
+        before = stated.texts[stated.file]
+        text = apply(before, list(versions.widened(problems, stated, between)), between)
+        return [line.strip() for line in text.splitlines() if line not in before.splitlines()]
 
     assert widened("1.1") == ['remove: [{path: docs/, since: "1.1"}, {path: tests/, until: "1.1"}]']
     assert widened("1.2.5") == ["since: 1.2.5"]

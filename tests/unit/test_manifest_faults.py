@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from manifest_text import HEAD, NEXT, at, batch, places, problems, schema
 
 from builder.errors import Mark
+from builder.manifest.checks import repeated
+from builder.manifest.nodes import Findings, read
 
 
 @pytest.mark.parametrize(
@@ -137,6 +139,26 @@ def test_two_batches_that_contradict_each_other_are_told(one: str, two: str) -> 
 
 def test_one_batch_cannot_remove_and_keep_the_same_pattern() -> None:
     assert [code for code, _, _ in places(batch("remove: [a/b]\nkeep: [a/b]"))] == ["M011"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "first"),
+    [
+        ("remove:\n  - a/\n  - b/\n  - a/\n", 4, 2),
+        ("keep: [a, b, a]\n", 1, 1),
+        ("edits:\n  - {set: a, by: '1'}\n  - by: '1'\n    set: a\n", 3, 2),
+        ("batches:\n  - {id: x, remove: [a, a]}\n", 2, 2),
+        ("keep: [a]\nremove: [a, 1, '1', true, [a], {a: 1}, {a: 2}, 0.5, '0.5']\n", None, None),
+        ("toml: [{set: x, value: [a, a]}]\n", None, None),  # what an edit writes may repeat itself
+    ],
+)
+def test_an_item_that_its_list_has_already_is_told_with_the_line_of_the_first(
+    text: str, line: int | None, first: int | None
+) -> None:
+    document = read(text.encode(), "manifest.yaml", Findings())
+    assert document.findings.problems == []
+    told = [(line, f"This item of the list is already on line {first}.")] if line else []
+    assert [(p.mark.line, p.message) for p in repeated(document) if p.mark is not None] == told
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{2,1}", "[z-a]", "(?P<a>x)(?P<a>y)", "a**"])

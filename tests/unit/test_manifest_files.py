@@ -31,7 +31,7 @@ def test_a_manifest_is_loaded_with_its_overlays(tmp_path: Path) -> None:
     it = load(path)
     assert dict(it.overlays) == {"overlays/p/x.py": b"x\r\n"}
     assert it.file == "manifest.yaml"
-    assert it.text == path.read_text()
+    assert it.texts[it.file] == path.read_text()
 
 
 @pytest.mark.parametrize("target", ["../manifest.yaml", "README.md", "x", "/etc/hostname"])

@@ -19,10 +19,6 @@ _COLORS = ("FORCE_COLOR", "CLICOLOR_FORCE")
 
 def find() -> str:
     """The ruff of this Python; one on the PATH may be of any version. Raises BuildError E003 without one."""
-    name = "ruff.exe" if os.name == "nt" else "ruff"
-    beside = Path(sysconfig.get_path("scripts")) / name
-    if beside.is_file():
-        return str(beside)
     try:
         from ruff import find_ruff_bin  # type: ignore[import-untyped]
 

@@ -11,6 +11,7 @@ from builder.analysis.distributions import requirement_name
 from builder.analysis.indexed_tree import IndexedTree
 from builder.manifest.model import Manifest
 from builder.tree import Snapshot
+from builder.upstream.commits import project_table
 
 #: Files that programs read or compile at run time, when code or another such file names them.
 RUNTIME_SUFFIXES = (
@@ -58,24 +59,7 @@ def projects(snapshot: Snapshot, packages: Mapping[str, str]) -> list[Project]:
         path = "/".join([*above, "pyproject.toml"])
         if path in snapshot:
             by_path.setdefault(path, {})[name] = folder.rstrip("/")
-    return [_project(path, names, _toml(snapshot[path])) for path, names in sorted(by_path.items())]
-
-
-def _toml(data: bytes) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-
-        parse = tomllib.loads  # tomlkit keeps the layout, which costs ten times as much
-    else:
-        import tomlkit
-
-        def parse(text: str) -> dict[str, Any]:
-            return tomlkit.parse(text).unwrap()
-
-    try:
-        return parse(data.decode())
-    except ValueError:  # both parsers' errors, and bad UTF-8
-        return {}
+    return [_project(path, names, project_table(snapshot[path])) for path, names in sorted(by_path.items())]
 
 
 def _project(path: str, packages: Mapping[str, str], table: Mapping[str, Any]) -> Project:

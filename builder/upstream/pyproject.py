@@ -13,6 +13,7 @@ from email.message import Message
 from typing import Any
 
 from builder.adapter import GENERATOR
+from builder.upstream.archive import ArchiveError
 
 #: The table of the file, and its key, that hold the tags of upstream's wheel.
 TOOL, TAGS = GENERATOR, "wheel-tags"
@@ -24,16 +25,13 @@ _HEAD = f"""\
 _EXTRA = re.compile(r"""(?:(?P<rest>.*) and )?extra == (?P<quote>["'])(?P<extra>[^"']+)(?P=quote)""", re.S)
 
 
-class MetadataError(Exception):
-    """The metadata cannot be expressed in a pyproject.toml; the text says why."""
-
-
 def write(
     metadata: Message, points: str, tags: Iterable[str], version_file: str | None, license_name: str | None
 ) -> bytes:
     """The bytes of the file, from METADATA, the text of entry_points.txt and the tags of WHEEL.
 
-    `version_file`: the module that setuptools-scm made, relative to the project. Raises MetadataError.
+    `version_file`: the module that setuptools-scm made, relative to the project. Raises
+    ArchiveError for metadata that cannot be expressed in such a file.
     """
     import tomlkit
 
@@ -120,9 +118,9 @@ def _check(line: str, what: str, rest: str, extra: str | None) -> None:
         again = Requirement(f"{what}; {marker}" if marker else what)
         same = _normal(again) == _normal(Requirement(line))
     except InvalidRequirement as error:
-        raise MetadataError(f"Requires-Dist {line!r} is not a requirement ({error})") from None
+        raise ArchiveError([f"Requires-Dist {line!r} is not a requirement ({error})"]) from None
     if not same or re.search(r"\bextra\b", rest):
-        raise MetadataError(f"the extra of Requires-Dist {line!r} cannot be separated from its marker")
+        raise ArchiveError([f"the extra of Requires-Dist {line!r} cannot be separated from its marker"])
 
 
 def _normal(requirement: Any) -> tuple[str, str]:
@@ -137,7 +135,7 @@ def _entry_points(text: str) -> dict[str, Any]:
     try:
         parser.read_string(text)
     except configparser.Error as error:
-        raise MetadataError(f"entry_points.txt cannot be read ({error.message.splitlines()[0]})") from None
+        raise ArchiveError([f"entry_points.txt cannot be read ({error.message.splitlines()[0]})"]) from None
     tables: dict[str, Any] = {}
     for group in parser.sections():
         entries = dict(parser.items(group))

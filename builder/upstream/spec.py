@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from builder.errors import BuildError, Mark, fail
+from builder.manifest import spans
 from builder.manifest.model import Pin
 from builder.spelling import nearest
 
@@ -71,20 +72,20 @@ def unknown(spec: str, why: str, mark: Mark | None = None, near: Iterable[str] =
 
 def _pin(spec: str, pin: Pin) -> Wanted:
     if pin.release is not None:
-        version = _version(pin.release)
+        version = spans.version(pin.release)
         if version is None:
             raise fail("U002", f"The pin {spec!r} names {pin.release!r}, which is not a version.", pin.mark)
-        return _pinned_release(spec, version, pin)
+        return _pinned_release(spec, str(version), pin)
     return Wanted(spec, "commit", pin.commit or "", None, None, pin.name, pin.mark)
 
 
 def _release(spec: str, text: str, pins: Mapping[str, Pin]) -> Wanted:
-    version = _version(text)
-    if version is None:
+    if spans.version(text) is None:
         raise unknown(spec, "does not name a release: what follows pypi: is not a version", near=pins)
+    version = str(spans.version(text))
     spec = f"pypi:{version}"  # however the version was written
     for pin in pins.values():
-        if pin.release is not None and _version(pin.release) == version:
+        if pin.release is not None and str(spans.version(pin.release)) == version:
             return _pinned_release(spec, version, pin)
     pythons = Counter(pin.python for pin in pins.values() if pin.python)
     return Wanted(spec, "release", version, rather=max(pythons, key=pythons.__getitem__, default=None))
@@ -93,15 +94,6 @@ def _release(spec: str, text: str, pins: Mapping[str, Pin]) -> Wanted:
 def _pinned_release(spec: str, version: str, pin: Pin) -> Wanted:
     form: Literal["sdist", "wheel"] = "wheel" if pin.wheel is not None else "sdist"
     return Wanted(spec, "release", version, None, pin.sha256, pin.name, pin.mark, form, pin.python)
-
-
-def _version(text: str) -> str | None:
-    from packaging.version import InvalidVersion, Version
-
-    try:
-        return str(Version(text))
-    except InvalidVersion:
-        return None
 
 
 def _elsewhere(spec: str, pins: Mapping[str, Pin]) -> Wanted:

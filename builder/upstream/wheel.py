@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from email.message import Message
 
 from builder.errors import BuildError
+from builder.manifest import spans
 from builder.manifest.model import Project
 from builder.tree import EXECUTABLE, FILE
 from builder.upstream import pyproject, wheel_archive
@@ -49,17 +50,9 @@ def read(data: bytes, project: Project, version: str, sha256: str) -> ReleaseTre
             files[place] = EXECUTABLE if member.executable else FILE, member.data()
     if body := metadata.get_payload():
         files.setdefault("README.md", (FILE, str(body).encode()))
-    try:
-        text = pyproject.write(
-            metadata,
-            points,
-            wheel.get_all("Tag", []),
-            generated[0] if generated else None,
-            "LICENSE" if "LICENSE" in files else None,
-        )
-    except pyproject.MetadataError as error:
-        raise ArchiveError([str(error)]) from None
-    files[project.pyproject] = FILE, text
+    tags, version_file = wheel.get_all("Tag", []), generated[0] if generated else None
+    license_name = "LICENSE" if "LICENSE" in files else None
+    files[project.pyproject] = FILE, pyproject.write(metadata, points, tags, version_file, license_name)
     if both := clashes(files):
         raise ArchiveError(both)
     return release_tree(files, project.name, version, sha256, "wheel")
@@ -81,15 +74,10 @@ def _text(archive: Archive, path: str) -> str:
 def _faults(archive: Archive, metadata: Message, project: str, version: str) -> Iterator[str]:
     """What keeps a sound wheel from being read as this release."""
     from packaging.utils import canonicalize_name
-    from packaging.version import InvalidVersion, Version
 
     if canonicalize_name(metadata["Name"] or "") != canonicalize_name(project):
         yield f"its METADATA names the project {metadata['Name']!r}"
-    try:
-        same = str(Version(metadata["Version"] or "")) == version
-    except InvalidVersion:
-        same = False
-    if not same:
+    if str(spans.version(metadata["Version"])) != version:
         yield f"its METADATA names the version {metadata['Version']!r}"
     for path in archive.members:
         if path.startswith(f"{archive.stem}.data/"):

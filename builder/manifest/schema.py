@@ -34,23 +34,21 @@ _FORMER = {
 def validate(
     document: Node,
     schema: Mapping[str, Any],
-    part: Mapping[str, Any] | None = None,
-    elsewhere: Elsewhere | None = None,
+    part: Mapping[str, Any],
+    elsewhere: Elsewhere,
 ) -> list[Problem]:
-    """Return the problems of the document with the schema, or with this `part` of it.
+    """Return the problems of the document with this `part` of the schema.
 
     Unknown keys are M005, as are keys that belong `elsewhere`; the rest is M004.
     """
     from jsonschema import Draft7Validator
 
     problems: list[Problem] = []
-    validator: Any = Draft7Validator(dict(schema))
-    if part is not None:
-        validator = validator.evolve(schema=dict(part))  # which may refer to all of the schema
+    validator: Any = Draft7Validator(dict(schema)).evolve(schema=dict(part))  # it may refer to all of them
     for error in validator.iter_errors(document.data):
         path = tuple(error.absolute_path)
         if not (node := document.nearest(path)).unknown:
-            problems += _problems(node, error, path, _place(path, document.data), elsewhere or {})
+            problems += _problems(node, error, path, _place(path, document.data), elsewhere)
     return _distinct(problems)
 
 

@@ -190,19 +190,17 @@ def _drop_statement(module: Module, edit: Edit, target: Target, nodes: Iterable[
 
 def _replace(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """Replace an expression by another; of an assignment only the value changes, of an `if` the condition."""
-    if of_ifs := matching.conditions(edit.match or "", edit.by):
-        for node in nodes:
-            if isinstance(node, ast.If) and matching.same(node.test, of_ifs[0]):
-                yield _replaced(node.test, ast.unparse(of_ifs[1]))
-        return
-    if pair := matching.assignments(edit.match or "", edit.by):
-        wanted: ast.AST = pair[0]
-        by = ast.unparse(pair[1].value)
+    wanted: ast.AST
+    if pair := matching.statements(edit.match or "", edit.by):
+        wanted, by = pair[0], ast.unparse(pair[1])
     else:
         wanted = matching.expression(_source(edit, edit.match, "match"))
         by = _source(edit, edit.by, "by")
     for node in nodes:
-        if isinstance(node, (ast.expr, ast.Assign)) and matching.same(node, wanted):
+        if isinstance(wanted, ast.If):  # whatever its body and its `else` are
+            if isinstance(node, ast.If) and matching.same(node.test, wanted.test):
+                yield _replaced(node.test, by)
+        elif isinstance(node, (ast.expr, ast.Assign)) and matching.same(node, wanted):
             yield _replaced(node.value if isinstance(node, ast.Assign) else node, by)
 
 

@@ -68,29 +68,21 @@ def statement(source: str) -> ast.stmt:
     return _particular(body[0])
 
 
-def assignments(match: str, by: str | None) -> tuple[ast.Assign, ast.Assign] | None:
-    """Two assignments to the same targets; None when these are anything else."""
+def statements(match: str, by: str | None) -> tuple[ast.Assign | ast.If, ast.expr] | None:
+    """A statement to match, and its new value or condition: of two assignments to the same targets, or of two
+    statements `if CONDITION: ...`; None when these are anything else."""
     try:
         old, new = statement(match), statement(by or "")
     except SyntaxError:
         return None
     if isinstance(old, ast.Assign) and isinstance(new, ast.Assign) and same(old.targets, new.targets):
-        return old, new
+        return old, new.value
+    if isinstance(old, ast.If) and isinstance(new, ast.If) and _is_bare(old) and _is_bare(new):
+        return old, new.test
     return None
 
 
-def conditions(match: str, by: str | None) -> tuple[ast.expr, ast.expr] | None:
-    """The conditions of two statements `if CONDITION: ...`; None when these are anything else."""
-    try:
-        old, new = statement(match), statement(by or "")
-    except SyntaxError:
-        return None
-    if not (isinstance(old, ast.If) and isinstance(new, ast.If) and is_bare(old) and is_bare(new)):
-        return None
-    return old.test, new.test
-
-
-def is_bare(node: ast.If) -> bool:
+def _is_bare(node: ast.If) -> bool:
     """Whether a statement is `if CONDITION: ...`, without an `else`."""
     body = node.body[0]
     return not node.orelse and isinstance(body, ast.Expr) and _is_any(body.value)

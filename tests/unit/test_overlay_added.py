@@ -8,9 +8,9 @@ import pytest
 
 from builder.errors import Mark
 from builder.manifest.statements import Edit
-from builder.overlay.added import add_imports
 from builder.overlay.locate import Target
 from builder.overlay.record import Edited
+from builder.overlay.structural import add_imports
 from builder.source.parse import parse
 
 HERE = Mark("manifest.yaml", 3)

@@ -154,12 +154,6 @@ def test_the_empty_tree_can_be_read(repo: Repo) -> None:
     assert list_tree(repo.path, empty) == Tree({})
 
 
-def test_replace_refs_are_not_followed(repo: Repo) -> None:
-    old, new = repo.blob(b"old"), repo.blob(b"new")
-    repo.git("update-ref", f"refs/replace/{old}", new)
-    assert read_blobs(repo.path, [old]) == {old: b"old"}
-
-
 def test_git_variables_of_the_caller_have_no_effect(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,38 +179,6 @@ def test_git_variables_of_the_caller_have_no_effect(
         monkeypatch.setenv(key, value)
     assert read_blobs(repo.path, [oid]) == {oid: b"here"}
     assert not [k for k in git.environment() if k.startswith("GIT_") and "CONFIG_COUNT" in k]
-
-
-def test_a_work_tree_with_hooks_and_an_fsmonitor_runs_neither(tmp_path: Path) -> None:
-    from upstream_repo import git as plain_git
-
-    work, witness = tmp_path / "work", tmp_path / "ran"
-    plain_git("init", "-q", "-b", "main", str(work))
-    script = f"#!/bin/sh\ntouch {witness}\n"
-    for hook in ("post-checkout", "reference-transaction", "fsmonitor"):
-        (work / ".git/hooks").mkdir(exist_ok=True)
-        path = work / ".git/hooks" / hook
-        path.write_text(script)
-        path.chmod(0o755)
-    plain_git("-C", str(work), "config", "core.fsmonitor", str(work / ".git/hooks/fsmonitor"))
-    found = git_dir_of(work)
-    assert found == work / ".git"
-    assert git.run(found, "for-each-ref") == b""
-    assert not witness.exists()
-
-
-def test_a_partial_clone_does_not_reach_for_its_remote(repo: Repo, tmp_path: Path) -> None:
-    from upstream_repo import git as plain_git
-
-    oid = repo.blob(b"left out")
-    repo.commit({"a": ("100644", oid)}, "refs/heads/main")
-    repo.git("config", "uploadpack.allowFilter", "true")
-    repo.git("config", "uploadpack.allowAnySHA1InWant", "true")
-    partial = tmp_path / "partial.git"
-    plain_git("clone", "-q", "--bare", "--filter=blob:none", repo.path.as_uri(), str(partial))
-    with pytest.raises(BuildError) as error:
-        GitBlobs(partial).read([oid])
-    assert error.value.problems[0].code == "U001"
 
 
 def test_git_directories_are_found_from_every_kind_of_folder(repo: Repo, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from upstream_repo import PROJECT, Repo, digest, only_index, problem
+from upstream_repo import PROJECT, digest, ids_of_git, only_index, problem
 
 from builder.errors import BuildError, Mark
 from builder.manifest.model import Pin
@@ -105,14 +105,8 @@ def test_generated_files_leave_and_the_rest_is_where_git_has_it() -> None:
 
 def test_the_ids_are_those_that_git_computes(tmp_path: Path) -> None:
     imported = read(sdist())
-    repo = Repo(tmp_path / "r.git")
-    assert repo.tree(
-        {p: (e.mode, repo.blob(imported.contents[e.blob])) for p, e in imported.tree.items()}
-    ) == (imported.tree.id)
-    stamp = f"sglang-deepseek-builder <builder@localhost> {archive.SDIST_TIME} +0000"
-    message = f"sglang 1.0\n\nThe source distribution with sha256 {digest(sdist())}.\n"
-    body = f"tree {imported.tree.id}\nauthor {stamp}\ncommitter {stamp}\n\n{message}"
-    assert repo.git("hash-object", "-t", "commit", "--stdin", stdin=body.encode()) == imported.commit
+    found = ids_of_git(imported, "source distribution", sdist(), tmp_path)
+    assert found == (imported.tree.id, imported.commit)
 
 
 def test_order_times_owners_and_compression_do_not_matter() -> None:
@@ -160,8 +154,6 @@ def test_links_inside_stay_links_and_hard_links_become_files() -> None:
         (f"{ROOT}/a/../../x", {}, "plain path"),
         (f"{ROOT}/./a", {}, "plain path"),
         (f"{ROOT}//a", {}, "plain path"),
-        (f"{ROOT}/.git/config", {}, "plain path"),
-        (f"{ROOT}/.GIT/config", {}, "plain path"),
         (f"{ROOT}/a\\b", {}, "backslash"),
         (f"{ROOT}/a\nb", {}, "control"),
         (f"{ROOT}/" + "n" * 5000, {}, "too long"),
@@ -201,8 +193,6 @@ def test_damaged_and_oversized_archives_are_refused(monkeypatch: pytest.MonkeyPa
     assert "cut off" in refusal(b"")
     monkeypatch.setattr(archive, "MAX_MEMBERS", 3)
     assert "more than 3" in refusal(sound)
-    monkeypatch.setattr(archive, "MAX_BYTES", 4096)
-    assert "more than 4096" in refusal(sound)
 
 
 @settings(max_examples=200)
@@ -283,15 +273,6 @@ def test_an_unpinned_release_reports_its_digest(index: Path, where: Sources) -> 
     (index / f"{ROOT}.tar.gz").write_bytes(sdist())
     upstream = resolve("pypi:1.0", where)
     assert f"sha256 {digest(sdist())} (not pinned in the manifest)" in upstream.origin
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_download_with_another_digest_is_refused_and_not_kept(index: Path, where: Sources) -> None:
-    (index / f"{ROOT}.tar.gz").write_bytes(sdist())
-    found = problem("release", replace(where, pins=pinned("0" * 64)))
-    assert (found.code, found.mark, found.exit_status) == ("U003", MARK, 6)
-    assert digest(sdist()) in found.message
-    assert not list(where.cache.rglob("*.tar.gz"))
 
 
 def test_a_release_with_a_bad_archive_lists_what_is_wrong(index: Path, where: Sources) -> None:

@@ -19,12 +19,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tomlkit import parse
-from upstream_repo import PROJECT, Repo, digest, only_index, problem
+from upstream_repo import PROJECT, digest, ids_of_git, only_index, problem
 
 from builder.emit.metadata import metadata
 from builder.emit.wheel import build_wheel
 from builder.errors import BuildError, Mark
 from builder.manifest.model import Pin
+from builder.tree import Snapshot
 from builder.upstream import archive, download, pyproject, wheel
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
@@ -132,13 +133,7 @@ def test_packages_are_byte_for_byte_where_git_has_them() -> None:
 
 def test_the_ids_are_those_that_git_computes(tmp_path: Path) -> None:
     imported = read(pack())
-    repo = Repo(tmp_path / "r.git")
-    blobs = {p: (e.mode, repo.blob(imported.contents[e.blob])) for p, e in imported.tree.items()}
-    assert repo.tree(blobs) == imported.tree.id
-    stamp = f"sglang-deepseek-builder <builder@localhost> {archive.SDIST_TIME} +0000"
-    message = f"sglang 1.0\n\nThe wheel with sha256 {digest(pack())}.\n"
-    body = f"tree {imported.tree.id}\nauthor {stamp}\ncommitter {stamp}\n\n{message}"
-    assert repo.git("hash-object", "-t", "commit", "--stdin", stdin=body.encode()) == imported.commit
+    assert ids_of_git(imported, "wheel", pack(), tmp_path) == (imported.tree.id, imported.commit)
 
 
 def test_the_order_of_members_and_their_compression_do_not_matter() -> None:
@@ -268,9 +263,7 @@ def test_a_compiled_file_without_a_stated_platform_stops_the_wheel() -> None:
         build_wheel(tree, "1.0+x", None, project=PROJECT)
 
 
-def snapshot_of(imported: archive.ReleaseTree):  # type: ignore[no-untyped-def]
-    from builder.tree import Snapshot
-
+def snapshot_of(imported: archive.ReleaseTree) -> Snapshot:
     return Snapshot(imported.tree, imported.contents)
 
 
@@ -433,7 +426,7 @@ def test_a_wheel_with_another_digest_than_the_pin_is_refused_unopened(
     data = offer(index)
     monkeypatch.setattr(wheel, "read", lambda *_: pytest.fail("the wheel was opened"))
     found = problem("new", replace(where, pins=pinned("0" * 64)))
-    assert (found.code, found.mark) == ("U003", MARK)
+    assert (found.code, found.mark, found.exit_status) == ("U003", MARK, 6)
     assert digest(data) in found.message
     assert not list(where.cache.rglob("*.whl"))
 

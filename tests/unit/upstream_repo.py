@@ -13,6 +13,7 @@ import pytest
 
 from builder.errors import BuildError, Problem
 from builder.manifest.model import Project
+from builder.upstream.archive import SDIST_TIME, ReleaseTree
 from builder.upstream.model import Sources
 from builder.upstream.resolve import resolve
 
@@ -105,6 +106,16 @@ def snapshot_of(root: Path) -> dict[str, bytes]:
 
 def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def ids_of_git(imported: ReleaseTree, form: str, data: bytes, folder: Path) -> tuple[str, str]:
+    """The ids that git gives the tree and the commit of a release that was read from an archive."""
+    repo = Repo(folder / "ids.git")
+    tree = repo.tree({p: (e.mode, repo.blob(imported.contents[e.blob])) for p, e in imported.tree.items()})
+    stamp = f"sglang-deepseek-builder <builder@localhost> {SDIST_TIME} +0000"
+    message = f"sglang 1.0\n\nThe {form} with sha256 {digest(data)}.\n"
+    body = f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{message}"
+    return tree, repo.git("hash-object", "-t", "commit", "--stdin", stdin=body.encode())
 
 
 def problem(wanted: str, where: Sources) -> Problem:

@@ -53,8 +53,8 @@ def hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byte
     search = _IN_SCOPES[edit.kind]
     walked = [matching.walk(scope) for scope in scopes]
     first = 1 if edit.kind == "drop-statement" else 0  # a scope is no statement of itself
-    places = list(search(module, edit, target, [node for plain, _ in walked for node in plain[first:]]))
-    for hit in search(module, edit, target, [node for _, quoted in walked for node in quoted]):
+    places = list(search(edit, target, [node for plain, _ in walked for node in plain[first:]]))
+    for hit in search(edit, target, [node for _, quoted in walked for node in quoted]):
         message = "The match is inside an f-string, where it cannot be edited."
         hint = (
             "Match what holds the f-string: `replace` the call or assignment (`...` stands for its arguments "
@@ -156,7 +156,7 @@ def _default(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str
     raise Wrong("R005", message, node.lineno, nearest(name, known, most=3), absent=True)
 
 
-def _drop_import(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
+def _drop_import(edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """A name with dots is what is imported (a module, or one of its names); without, what is bound."""
     match, package = edit.match, package_of(target.file, target.module)
     for node in nodes:
@@ -174,21 +174,21 @@ def _drop_import(module: Module, edit: Edit, target: Target, nodes: Iterable[ast
                 yield Hit(node, (DropItem(node, "names", index),))
 
 
-def _drop_entry(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
+def _drop_entry(edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """Remove members of displays and calls, bases and decorators."""
     entry = _parsed(edit, matching.entry, edit.match or "", "match", "an entry")
     for op in (op for node in nodes for op in matching.drops(node, entry)):
         yield Hit(getattr(op.node, op.field)[op.index], (op,))
 
 
-def _drop_statement(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
+def _drop_statement(edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     wanted = _parsed(edit, matching.statement, edit.match or "", "match", "a statement")
     for node in nodes:
         if isinstance(node, ast.stmt) and matching.same(node, wanted):
             yield Hit(node, (Remove(node),))
 
 
-def _replace(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
+def _replace(edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """Replace an expression by another; of an assignment only the value changes, of an `if` the condition."""
     wanted: ast.AST
     if pair := matching.statements(edit.match or "", edit.by):

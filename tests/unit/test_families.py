@@ -58,36 +58,26 @@ def test_a_name_is_read_as_the_words_that_it_is_made_of(name: str, words: tuple[
 
 
 @pytest.mark.parametrize(
-    "name", ["npu", "NPUGraph", "kernel_ascend", "torch-npu", "FA3Backend", "flash_mla_kv"]
+    ("words", "members", "others"),
+    [
+        (
+            "npu, ascend, fa3, flash_mla",
+            "npu NPUGraph kernel_ascend torch-npu FA3Backend flash_mla_kv",
+            "input ascending DESCEND LOG_INPUT flash_lamla fa3x FA3X npu2 mla_flash",
+        ),
+        (  # a word that ends in a digit stands before more digits, and before nothing else
+            "npu, gfx9, flash_mla2",
+            "gfx9 is_gfx942 kernel_gfx950.py Gfx950Indexer IS_GFX950 GFX950_KERNEL _GFX9Kernel",
+            "gfx gfx1250 gfx90a agfx950 flash_mla flash_2 flash20_mla2",
+        ),
+    ],
 )
-def test_a_name_that_has_a_word_is_of_the_family(name: str) -> None:
-    assert families("npu, ascend, fa3, flash_mla").member(name) is not None
-
-
-@pytest.mark.parametrize(
-    "name", ["input", "ascending", "DESCEND", "LOG_INPUT", "flash_lamla", "fa3x", "FA3X", "npu2", "mla_flash"]
-)
-def test_a_word_is_never_a_part_of_another(name: str) -> None:
-    assert families("npu, ascend, fa3, flash_mla").member(name) is None
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["gfx9", "is_gfx942", "kernel_gfx950.py", "Gfx950Indexer", "IS_GFX950", "GFX950_KERNEL", "_GFX9Kernel"],
-)
-def test_a_word_that_ends_in_a_digit_stands_before_more_digits(name: str) -> None:
-    assert families("npu, gfx9, flash_mla2").member(name) is not None
-
-
-@pytest.mark.parametrize(
-    "name", ["gfx", "gfx1250", "gfx90a", "agfx950", "flash_mla", "flash_2", "flash20_mla2"]
-)
-def test_only_digits_go_on_with_such_a_word(name: str) -> None:
-    assert families("npu, gfx9, flash_mla2").member(name) is None
-
-
-def families(words: str) -> Families:
-    return Families(manifest(BATCH.replace("[npu]", f"[{words}]")).batches)
+def test_a_name_that_has_a_word_is_of_the_family_and_a_word_is_never_a_part_of_another(
+    words: str, members: str, others: str
+) -> None:
+    families = Families(manifest(BATCH.replace("[npu]", f"[{words}]")).batches)
+    names = [*members.split(), *others.split()]
+    assert [name for name in names if families.member(name) is not None] == members.split()
 
 
 def test_files_and_folders_with_a_word_in_their_name_leave() -> None:
@@ -304,7 +294,7 @@ def test_an_attribute_that_nothing_sets_is_what_every_class_has_it_begin_with(
             return "unset"
         return "set"
     """
-    done = cut(snapshot({"python/pkg/main.py": code}), manifest(BATCH))
+    done = built({"python/pkg/main.py": code})
     assert ('"unset"' in text(done)) is taken
 
 

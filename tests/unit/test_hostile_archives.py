@@ -12,7 +12,7 @@ from small_kernel_wheel import FILES_OF_WHEEL, faults, wheel
 from test_upstream_sdist import ROOT, digest, member, pack, read, refusal, sdist
 from upstream_repo import PROJECT
 
-from builder.errors import BuildError
+from builder.errors import BuildError, Mark
 from builder.manifest.model import Pin
 from builder.upstream import archive
 from builder.upstream.model import Sources
@@ -80,8 +80,6 @@ def test_the_digest_is_compared_before_the_archive_is_opened(
     (cache / "sdist/sglang-1.0.tar.gz").write_bytes(sdist())
     opened: list[bytes] = []
     monkeypatch.setattr(archive, "read", lambda data, *_: opened.append(data))
-    from builder.errors import Mark
-
     pin = Pin("release", Mark("manifest.yaml"), sdist="1.0", sha256=digest(b"another"))
     sources = Sources(None, cache, "https://example.org/x.git", True, {"release": pin}, project=PROJECT)
     with pytest.raises(BuildError, match="U001"):

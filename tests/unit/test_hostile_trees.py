@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from small_files import FILES
 from small_world import World, codes, folder_bytes, small_world
-from upstream_repo import git
+from upstream_repo import Repo, git
+
+from builder.upstream.git import GitError, list_tree
 
 BIG = 24_000_000
 Files = dict[str | bytes, bytes | tuple[str, str]]
@@ -134,30 +136,19 @@ SPELLINGS = (
 @pytest.mark.parametrize("name", SPELLINGS)
 @pytest.mark.parametrize("as_folder", [True, False], ids=["folder", "file"])
 def test_a_name_that_is_read_as_git_is_refused(tmp_path: Path, name: bytes, as_folder: bool) -> None:
-    from builder.upstream.git import GitError, list_tree
-
-    world_repository = _repository(tmp_path)
-    blob = world_repository.blob(b"evil")
-    inner = world_repository.tree({b"hooks": b"x"}) if as_folder else blob
+    repository = Repo(tmp_path / "x.git")
+    inner = repository.tree({b"hooks": b"x"}) if as_folder else repository.blob(b"evil")
     row = b"%s %s\0" % (b"40000" if as_folder else b"100644", name) + bytes.fromhex(inner)
-    tree = world_repository.git("hash-object", "-w", "-t", "tree", "--literally", "--stdin", stdin=row)
+    tree = repository.git("hash-object", "-w", "-t", "tree", "--literally", "--stdin", stdin=row)
     with pytest.raises(GitError, match="not a plain path"):
-        list_tree(world_repository.path, tree)
-
-
-def _repository(folder: Path):  # type: ignore[no-untyped-def]
-    from upstream_repo import Repo
-
-    return Repo(folder / "x.git")
+        list_tree(repository.path, tree)
 
 
 @pytest.mark.parametrize(
     "name", ["agitate", "git", "git~", ".github", ".gitignore", "x.git", "digit~1", ".gitx"]
 )
 def test_a_name_that_only_resembles_it_is_not(tmp_path: Path, name: str) -> None:
-    from builder.upstream.git import list_tree
-
-    repository = _repository(tmp_path)
+    repository = Repo(tmp_path / "x.git")
     assert list(list_tree(repository.path, repository.tree({f"{name}/a": b"x"}))) == [f"{name}/a"]
 
 

@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from manifest_text import HEAD, REPOSITORY, batch, manifest
+from manifest_text import HEAD, REPOSITORY, batch
 
 from builder.errors import BuildError
 from builder.manifest.load import load
-from builder.manifest.switches import switch_off
 from builder.report import render
 
 
@@ -95,17 +94,6 @@ def test_a_manifest_that_is_not_there_is_a_coded_fault(tmp_path: Path) -> None:
         with pytest.raises(BuildError) as caught:
             load(path)
         assert [p.code for p in caught.value.problems] == ["M001"]
-
-
-def test_batches_are_switched_off_by_id_and_unknown_ids_are_told() -> None:
-    it = manifest("batches: [{id: awq, why: a}, {id: gguf, why: b}]\n")
-    assert [b.id for b in switch_off(it, ["awq"]).batches] == ["base", "gguf"]
-    with pytest.raises(BuildError) as caught:
-        switch_off(it, ["awk", "base"])
-    assert [(p.code, p.hint) for p in caught.value.problems] == [
-        ("M006", None),
-        ("M006", "did you mean `awq`?"),
-    ]
 
 
 def test_reading_the_module_imports_no_heavy_library() -> None:

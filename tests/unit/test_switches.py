@@ -41,16 +41,20 @@ def test_a_batch_that_needs_another_off_cannot_be_off_alone() -> None:
     assert found.hint == "add `--with-needs`, or write `--without petit --without rocm --without quark`"
 
 
-def test_batches_that_cannot_be_found_are_told_with_what_was_probably_meant() -> None:
-    for name, hint in (
-        ("ROCM", "did you mean `rocm`?"),
-        ("quarck", "did you mean `quark`?"),
-        ("rocm,quark", "repeat the option: `--without rocm --without quark`"),
-    ):
-        with pytest.raises(BuildError) as caught:
-            switch_off(manifest(THREE), [name])
-        (found,) = caught.value.problems
-        assert (found.code, found.hint) == ("M006", hint)
+@pytest.mark.parametrize(
+    ("names", "hints"),
+    [
+        (["ROCM"], ["did you mean `rocm`?"]),
+        (["quarck", "base"], [None, "did you mean `quark`?"]),  # the top level cannot be switched
+        (["rocm,quark"], ["repeat the option: `--without rocm --without quark`"]),
+    ],
+)
+def test_batches_that_cannot_be_found_are_told_with_what_was_probably_meant(
+    names: list[str], hints: list[str | None]
+) -> None:
+    with pytest.raises(BuildError) as caught:
+        switch_off(manifest(THREE), names)
+    assert [(p.code, p.hint) for p in caught.value.problems] == [("M006", hint) for hint in hints]
 
 
 def test_what_a_batch_needs_off_is_switched_off_with_it_on_request() -> None:

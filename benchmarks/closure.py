@@ -385,7 +385,7 @@ def _requirements(pin: str) -> _Wanted:
     commit = (
         upstream.commit[:9] if upstream.commit and not upstream.spec.startswith("pypi:") else upstream.spec
     )
-    return _Wanted(tuple(tables[0]), tuple(tables[1]), frozenset(externals(after, project, manifest)), commit)
+    return _Wanted(tuple(tables[0]), tuple(tables[1]), frozenset(externals(after, project)), commit)
 
 
 if __name__ == "__main__":

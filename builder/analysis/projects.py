@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from builder.analysis.distributions import requirement_name
 from builder.analysis.indexed_tree import IndexedTree
-from builder.manifest.model import Manifest
 from builder.tree import Snapshot
 from builder.upstream.commits import project_table
 
@@ -95,7 +94,7 @@ def _requirements(project: Mapping[str, Any], poetry: Mapping[str, Any]) -> Iter
 Uses = Mapping[str, list[tuple[str, int, bool]]]
 
 
-def externals(world: IndexedTree, project: Project, manifest: Manifest) -> Uses:
+def externals(world: IndexedTree, project: Project) -> Uses:
     """Return what a project's Python imports, by statement or by constant name, that is not its own.
 
     Imports for type checkers alone do not count.

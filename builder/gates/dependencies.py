@@ -21,8 +21,8 @@ def check(
     batch that is off would have removed it. An import that may fail needs no requirement, nor does one for
     which upstream has none: another distribution brings it, or the user installs it for an optional part.
     """
-    uses = externals(after, project, manifest)
-    was = externals(before, upstream, manifest) if upstream is not None else {}
+    uses = externals(after, project)
+    was = externals(before, upstream) if upstream is not None else {}
     problems = list(_unused(project, uses, was, manifest))
     if upstream is not None:
         problems += _uncovered(project, upstream, was, uses)

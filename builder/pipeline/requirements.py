@@ -63,7 +63,7 @@ def drop_requirements(
     for project in projects(output, manifest.packages):
         if project.path not in old:
             continue
-        importers = _importers(old[project.path], before, manifest)
+        importers = _importers(old[project.path], before)
         imported = tuple(row for row in project.requirements if row.listed and row.name in importers)
         uses = _uses(project, output, (row.name for row in imported), manifest, known)
         edits = []
@@ -77,11 +77,11 @@ def drop_requirements(
     return done
 
 
-def _importers(project: Project, tree: IndexedTree, manifest: Manifest) -> dict[str, list[str]]:
+def _importers(project: Project, tree: IndexedTree) -> dict[str, list[str]]:
     """Return requirement -> the files of a project's packages that import what provides it."""
     folders = tuple(f"{folder}/" for folder in project.packages.values())
     found: dict[str, list[str]] = {}
-    for module, places in externals(tree, project, manifest).items():
+    for module, places in externals(tree, project).items():
         paths = sorted({path for path, _, _ in places if path.startswith(folders)})
         for name in provided_by(module) if paths else ():
             found.setdefault(name, []).extend(paths)
@@ -95,4 +95,4 @@ def _uses(
     words = [word.encode() for name in names for word in modules_of(name)]
     inside = [path for path in output if path.startswith(project.folder) and path.endswith(".py")]
     naming = output.restrict(path for path in inside if any(word in output[path] for word in words))
-    return externals(world(naming, manifest.packages, known), project, manifest)
+    return externals(world(naming, manifest.packages, known), project)

@@ -102,7 +102,7 @@ def unimported(tree: IndexedTree, manifest: Manifest) -> list[str]:
         {
             row.name
             for project in projects(tree.snapshot, manifest.packages)
-            for row in dependencies.unused(project, externals(tree, project, manifest), manifest)
+            for row in dependencies.unused(project, externals(tree, project), manifest)
         }
     )
 

@@ -45,21 +45,22 @@ def applied(old: bytes, pieces: Sequence[Piece]) -> bytes:
 
 def _pieces(old: bytes, new: bytes) -> Iterator[Piece]:
     """Equal lines as spans; what lies between them by words."""
-    for span, text, around in _compared(old, new, old.splitlines(True), new.splitlines(True), 0):
+    for span, text, around in _compared(new, old.splitlines(True), new.splitlines(True), 0):
         if around is not None:
             between = old[around[0] : sum(around)]
-            for inner, word, _ in _compared(between, text, _tokens(between), _tokens(text), around[0]):
+            for inner, word, _ in _compared(text, _tokens(between), _tokens(text), around[0]):
                 yield from _elsewhere(old, word)
                 yield from [inner] if inner[1] else []
         yield from [span] if span[1] else []
 
 
 def _compared(
-    old: bytes, new: bytes, left: Sequence[bytes], right: Sequence[bytes], offset: int
+    new: bytes, left: Sequence[bytes], right: Sequence[bytes], offset: int
 ) -> Iterator[tuple[tuple[int, int], bytes, tuple[int, int] | None]]:
     """For each run of equal parts its span, the new text before it, and the span that this text replaced.
 
-    `offset`: where `old` begins in the whole text.
+    `left` and `right` are the parts of the old and of the new text. `offset`: where the old one begins in the
+    whole text.
     """
     starts, ends = _starts(left), _starts(right)
     at, done = 0, 0

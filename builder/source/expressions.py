@@ -34,7 +34,7 @@ def _by_text(module: Module, node: ast.expr, by: str) -> list[Span]:
     new = by_itself(by)
     if isinstance(node, ast.Constant) and isinstance(new, ast.Constant) and "\n" in by:
         return [(start, end, text)]  # one string for another: the lines of both hang together alike
-    grouped = _grouping(module, node, start, end)
+    grouped = _grouping(module, start, end)
     if _is_only_argument(module, node):
         return [(start, end, b"(" + text + b")")]
     own = own_parentheses(parse(text, ""), new) or (new.col_offset > 0 and not isinstance(new, ast.Tuple))
@@ -49,11 +49,11 @@ def _by_text(module: Module, node: ast.expr, by: str) -> list[Span]:
 def _by_part(module: Module, node: ast.expr, by: ast.expr) -> list[Span]:
     start, end = module.start(node), module.end(node)
     inner = (module.start(by), module.end(by))
-    outer = _grouping(module, by, *inner)
+    outer = _grouping(module, *inner)
     outer = (max(outer[0], start), min(outer[1], end))
     low, high = inner if _bare(module, node, by, inner, outer) else outer
     broken = module.broken(low, high)
-    grouped = _grouping(module, node, start, end)
+    grouped = _grouping(module, start, end)
     if _is_only_argument(module, node):
         return [(start, low, b"("), (high, end, b")")]
     loose = False
@@ -115,7 +115,7 @@ def _bare(
     return isinstance(child, _ATOM) or not isinstance(parent, (ast.UnaryOp, ast.BinOp, ast.Compare))
 
 
-def _grouping(module: Module, node: ast.expr, start: int, end: int) -> tuple[int, int]:
+def _grouping(module: Module, start: int, end: int) -> tuple[int, int]:
     """The span of an expression with the parentheses that only group it."""
     data = module.data
     while True:
@@ -167,8 +167,8 @@ def _without(module: Module, low: int, high: int) -> Span:
 
 def _between(module: Module, left: Extent, first: Extent, last: Extent, right: Extent) -> Span:
     """The deletion of operands between two that stay, each with the comment on its line."""
-    if not module.broken(last[1], right[0]) or _operator_ends_line(module, last[1], right[0]):
-        if module.broken(left[1], first[0]) and _operator_ends_line(module, left[1], first[0]):
+    if not module.broken(last[1], right[0]) or _operator_ends_line(module, last[1]):
+        if module.broken(left[1], first[0]) and _operator_ends_line(module, left[1]):
             return _without(module, first[0], right[0])
         return _without(module, left[1], last[1])
     return _after(module, left, first, last[1])
@@ -179,14 +179,14 @@ def _after(module: Module, left: Extent, first: Extent, end: int) -> Span:
     rest = module.line_end(end)
     if (
         not module.broken(left[1], first[0])
-        or _operator_ends_line(module, left[1], first[0])
+        or _operator_ends_line(module, left[1])
         or not _only_comment(module, end, rest)
     ):
         return _without(module, left[1], end)
     return module.line_end(left[1]), rest, b""
 
 
-def _operator_ends_line(module: Module, low: int, high: int) -> bool:
+def _operator_ends_line(module: Module, low: int) -> bool:
     """Return whether `and` or `or` stands at the end of a line, not at the beginning of the next."""
     operator = module.skip_forward(low)
     return not module.broken(low, operator)

@@ -71,14 +71,6 @@ def field_flags(sight: Sight, reader: Reader, parser: str = "") -> Iterator[Item
     yield Item(Key("flag", parser or reader.home, flag), places, details, reader.origins_of(sources))
 
 
-def _declares_options(reader: Reader) -> bool:
-    """Return whether the file knows `Arg`, or the module that it has its `A` from."""
-    own = reader.sources.parsed(reader.path)
-    return any(
-        module is not None and "Arg" in reader.bindings(module.tree) for module in (own, reader.exporter("A"))
-    )
-
-
 def _is_help(node: ast.expr) -> bool:
     """The text of the help alone; a sum of texts or an f-string is one too."""
     if isinstance(node, ast.BinOp):

@@ -13,11 +13,6 @@ from builder.manifest.model import DynamicEdge
 
 EdgeKind = Literal["eager", "guarded", "lazy", "typing", "parent", "dynamic", "string"]
 
-#: Edges that an import of the root follows at once.
-EAGER: frozenset[EdgeKind] = frozenset({"eager", "guarded", "parent"})
-#: Every edge: what a running program can come to import.
-ALL: frozenset[EdgeKind] = EAGER | {"lazy", "typing", "dynamic", "string"}
-
 
 class Edge(NamedTuple):
     """`source` can import `target`, because of a line of the file of `source` (0: a declared edge)."""
@@ -118,7 +113,7 @@ def import_targets(item: Import, index: Index) -> tuple[str, ...]:
     return (item.target,)
 
 
-def reach(edges: Graph, roots: Iterable[str], kinds: frozenset[EdgeKind] = ALL) -> dict[str, Edge | None]:
+def reach(edges: Graph, roots: Iterable[str]) -> dict[str, Edge | None]:
     """Every module reached from the roots, with the last edge of a shortest path to it (None for a root).
 
     Breadth first in sorted order, so that the same graph always gives the same paths.
@@ -129,7 +124,7 @@ def reach(edges: Graph, roots: Iterable[str], kinds: frozenset[EdgeKind] = ALL) 
         following: list[str] = []
         for module in ring:
             for edge in edges.get(module, ()):
-                if edge.kind in kinds and edge.target not in edge_to:
+                if edge.target not in edge_to:
                     edge_to[edge.target] = edge
                     following.append(edge.target)
         ring = following

@@ -14,9 +14,6 @@ from builder.graph.names import module_of
 from builder.parallel import map_parallel
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
-#: Changes whenever `summarise` can give another value for the same bytes.
-SUMMARY_VERSION = 5
-
 ImportKind = Literal["eager", "guarded", "lazy", "typing"]
 DefinitionKind = Literal["function", "class", "constant", "import", "attribute"]
 
@@ -111,12 +108,8 @@ def python_paths(snapshot: Snapshot) -> list[str]:
     return [p for p in tree if p.endswith(".py") and tree[p].mode not in (SYMLINK, GITLINK)]
 
 
-def summary_key(path: str, blob: str) -> tuple[str, str, int]:
-    """What a summary depends on (the packages aside): a cache uses this as its key."""
-    return path, blob, SUMMARY_VERSION
-
-
-SummaryCache = Mapping[tuple[str, str, int], Summary]
+#: Summaries by what they depend on (the packages aside): the path and the blob of the file.
+SummaryCache = Mapping[tuple[str, str], Summary]
 
 
 def summaries(
@@ -130,7 +123,7 @@ def summaries(
     by_path: dict[str, Summary] = {}
     paths = sorted(python_paths(snapshot))
     for path in paths:
-        old = known.get(summary_key(path, snapshot.tree[path].blob)) if known else None
+        old = known.get((path, snapshot.tree[path].blob)) if known else None
         if old is not None:
             by_path[path] = old
     todo = [path for path in paths if path not in by_path]
@@ -142,6 +135,6 @@ def summaries(
     return {path: by_path[path] for path in paths}
 
 
-def known_of(snapshot: Snapshot, by_path: Mapping[str, Summary]) -> dict[tuple[str, str, int], Summary]:
+def known_of(snapshot: Snapshot, by_path: Mapping[str, Summary]) -> dict[tuple[str, str], Summary]:
     """Summaries of files of a snapshot by what they depend on."""
-    return {summary_key(path, snapshot.tree[path].blob): summary for path, summary in by_path.items()}
+    return {(path, snapshot.tree[path].blob): summary for path, summary in by_path.items()}

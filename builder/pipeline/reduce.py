@@ -68,7 +68,7 @@ def reduce(
     folders = tuple(f"{folder}/" for folder in setting.manifest.packages.values())
     output, total = files, Specialized({})
     consequences: tuple[lockstep.Consequence, ...] = ()
-    known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)
+    known: dict[tuple[str, str], Summary] = known_of(setting.upstream, staying)
     cache = ChainMap(known, run.summaries)
     reported: set[tuple[str, str, str]] = set()  # the places of uses that earlier passes left open
     session = Session() if run.recalled is not None else None  # a proof begins again each time

@@ -28,7 +28,7 @@ class Recalled:
     Summaries, folded files, top-level bindings of files, answers about their content, and whole outcomes.
     """
 
-    summaries: MutableMapping[tuple[str, str, int], Summary] = field(default_factory=dict)
+    summaries: MutableMapping[tuple[str, str], Summary] = field(default_factory=dict)
     folds: MutableMapping[str, FoldRecord] = field(default_factory=dict)
     tops: MutableMapping[str, ModuleBindings] = field(default_factory=dict)
     answers: MutableMapping[str, dict[content_answers.Question, Any]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Run:
     recalled: Recalled | None
 
     @property
-    def summaries(self) -> MutableMapping[tuple[str, str, int], Summary]:
+    def summaries(self) -> MutableMapping[tuple[str, str], Summary]:
         """The summaries that earlier cuts made."""
         return self.recalled.summaries if self.recalled else {}
 

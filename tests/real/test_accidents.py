@@ -11,7 +11,7 @@ from builder.analysis.indexed_tree import IndexedTree, world
 from builder.analysis.removals import Removals, index_removals
 from builder.errors import Mark, Problem
 from builder.gates.registry import TREE_GATES
-from builder.graph.modules import summary_key
+from builder.graph.modules import known_of
 from builder.manifest.model import Manifest, Roots, Upstream
 from builder.manifest.statements import Rule
 
@@ -26,7 +26,7 @@ STATIC = ("G001", "G002", "G003", "G004", "G005")
 def cut(before: IndexedTree, changes: Mapping[str, bytes | None], pattern: str = "") -> list[Problem]:
     """The findings of the gates on upstream with these files changed or, for None, removed."""
     after = before.snapshot.replace(changes)
-    known = {summary_key(p, before.snapshot.tree[p].blob): s for p, s in before.summaries.items()}
+    known = known_of(before.snapshot, before.summaries)
     rule = Rule(pattern, "remove", "models", mark=RULE)
     removals = index_removals(MANIFEST, {p: rule for p, data in changes.items() if data is None}, {})
     changed = world(after, PACKAGES, known=known)

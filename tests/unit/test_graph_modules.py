@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.graph import modules
-from builder.graph.modules import Summary, summaries, summarise, summary_key
+from builder.graph.modules import Summary, known_of, summaries, summarise
 from builder.graph.names import module_of, path_of
 
 
@@ -321,9 +321,8 @@ def test_summaries_survive_pickling() -> None:
 def test_known_summaries_are_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = package({"a.py": "x = 1\n", "b.py": "y = 1\n"})
     first = summaries(tree, PACKAGES)
-    known = {summary_key(p, tree.tree[p].blob): s for p, s in first.items()}
     monkeypatch.setattr(modules, "summarise", lambda data, path, *more: pytest.fail(path))
-    assert summaries(tree, PACKAGES, known=known) == first
+    assert summaries(tree, PACKAGES, known=known_of(tree, first)) == first
 
 
 def test_files_outside_the_packages_are_summarised_without_a_module() -> None:

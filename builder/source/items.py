@@ -133,16 +133,7 @@ def _parenthesised(
         floor += 1
     elif not isinstance(node, ast.Tuple):
         return start, end
-    floor = max(floor, low)
-    while True:
-        before, after = module.skip_back(start, floor), module.skip_forward(end)
-        if before <= floor and data[before - 1 : before] != b"(":
-            return start, end
-        if before <= floor or after >= min(high, module.end(node)):
-            return start, end
-        if data[before - 1 : before] != b"(" or data[after : after + 1] != b")":
-            return start, end
-        start, end = before - 1, after + 1
+    return module.parenthesised(start, end, max(floor, low), min(high, module.end(node)))
 
 
 def _comma_after(module: Module, item: _Item) -> int | None:

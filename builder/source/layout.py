@@ -74,14 +74,10 @@ def suite_end(module: Module, suite: list[ast.stmt], column: int) -> int:
 
 def statement_end(module: Module, stmt: ast.stmt) -> int:
     """The line after a statement and the comments that trail its last suite."""
-    suites = [getattr(stmt, field, None) for field in ("body", "orelse", "finalbody")]
-    handlers = getattr(stmt, "handlers", None) or getattr(stmt, "cases", None)
-    if handlers:
-        suites.insert(1, handlers[-1].body)
-    last = [suite for suite in suites if suite]
-    if not last:
+    below = list(suites(stmt))
+    if not below:
         return stmt.end_lineno or stmt.lineno
-    return suite_end(module, last[-1], _column(module, stmt))
+    return suite_end(module, below[-1], _column(module, stmt))
 
 
 def comments_above(module: Module, stmt: ast.stmt) -> int:

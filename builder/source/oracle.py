@@ -112,12 +112,8 @@ class Oracle:
         for name, value in ast.iter_fields(node):
             if isinstance(value, list):
                 fields[name] = self.members(node, name, value)
-            elif isinstance(value, ast.expr):
-                fields[name] = self.expression(value)
-            elif isinstance(value, ast.AST):
-                fields[name] = self.generic(value)
             else:
-                fields[name] = value
+                fields[name] = self.value(value)
         if node in self.bare:
             if isinstance(node, ast.arg):
                 fields["annotation"] = None
@@ -139,7 +135,9 @@ class Oracle:
             if not suite and name == "body" and not isinstance(node, ast.Module):
                 return [ast.Pass()]
             return list(suite)
-        return [self.expression(v) if isinstance(v, ast.expr) else self.other(v) for v in kept]
+        return [self.value(v) for v in kept]
 
-    def other(self, value: Any) -> Any:
+    def value(self, value: Any) -> Any:
+        if isinstance(value, ast.expr):
+            return self.expression(value)
         return self.generic(value) if isinstance(value, ast.AST) else value

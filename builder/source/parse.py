@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from builder.source.encoding import BOM, decoded, encoded
 from builder.source.fields import inner_nodes, nodes
 
-_SPACE = b" \t\f\r\n\\"
+_SPACE = frozenset([b" ", b"\t", b"\f", b"\r", b"\n", b"\\"])
 #: Of how many bytes of source the trees stay that nobody holds. A tree takes some 30 times its source.
 MAX_RECENT = 8_000_000
 
@@ -132,7 +132,7 @@ class Module:
         """The offset of the first byte at or after `at` that is neither space nor comment."""
         data = self.data
         while at < len(data):
-            if data[at : at + 1] in _SPACE_SET:
+            if data[at : at + 1] in _SPACE:
                 at += 1
             elif data[at : at + 1] == b"#":
                 at = self.line_end(at)
@@ -143,7 +143,7 @@ class Module:
     def skip_back(self, at: int, floor: int) -> int:
         """The offset after the last byte before `at` that is neither space nor comment."""
         while at > floor:
-            if self.data[at - 1 : at] in _SPACE_SET:
+            if self.data[at - 1 : at] in _SPACE:
                 at -= 1
                 continue
             line = self.line_of(at - 1)
@@ -170,7 +170,10 @@ class Module:
 
     def extent(self, node: ast.AST, low: int, high: int) -> tuple[int, int]:
         """The span of an expression with the grouping parentheses around it inside [low, high)."""
-        start, end = self.start(node), self.end(node)
+        return self.parenthesised(self.start(node), self.end(node), low, high)
+
+    def parenthesised(self, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+        """A span with the pairs of parentheses around it inside [low, high)."""
         while True:
             before = self.skip_back(start, low)
             after = self.skip_forward(end)
@@ -200,9 +203,6 @@ def own_parentheses(module: Module, node: ast.AST) -> bool:
         opens = module.data[start : start + 1] == b"("
         return opens and module.extent(node.elts[0], start - 1, module.end(node))[0] != start
     return isinstance(node, (ast.Tuple, ast.GeneratorExp))
-
-
-_SPACE_SET = frozenset(_SPACE[i : i + 1] for i in range(len(_SPACE)))
 
 
 def _comment_starts(module: Module) -> Iterator[tuple[int, int]]:

@@ -100,7 +100,7 @@ class _Splicer:
             else:
                 self.spans.extend(annotation_spans(module, op))
         self.spans.extend(drop_items(module, self.dropped))
-        return self.apply()
+        return apply_spans(module.data, self.spans)
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -203,7 +203,7 @@ class _Splicer:
         return not handlers and not self.survives(stmt.finalbody)
 
     def clause_suite(self, owner: ast.stmt, suite: list[ast.stmt], field: str) -> None:
-        if not self.touched(suite):
+        if not any(map(self.spans_operation, suite)):
             return
         if self.survives(suite):
             self.suite(suite, owner)
@@ -213,12 +213,6 @@ class _Splicer:
             self.delete_lines(clause.lead, clause.end)
         else:
             self.pass_clause(clause)
-
-    def touched(self, suite: list[ast.stmt]) -> bool:
-        low, high = suite[0].lineno, suite[-1].end_lineno or suite[-1].lineno
-        nodes: list[ast.AST] = [*self.removed, *self.decided, *self.unwrapped, *self.bodies]
-        nodes += [node for node, field in self.dropped if field in ("handlers", "cases")]
-        return any(low <= first_line(n) + 1 <= high or low <= n.lineno <= high for n in nodes)  # type: ignore[attr-defined]
 
     def pass_clause(self, clause: Clause) -> None:
         module, suite = self.module, clause.suite
@@ -444,9 +438,6 @@ class _Splicer:
     def replace_lines(self, low: int, high: int, text: bytes) -> None:
         starts = self.module.starts
         self.spans.append((starts[low], starts[high], text))
-
-    def apply(self) -> bytes:
-        return apply_spans(self.module.data, self.spans)
 
 
 #: What can stand between an expression and one around it.

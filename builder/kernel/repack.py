@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from builder.adapter import GENERATOR
-from builder.analysis.dangling import STRING, dangling
 from builder.analysis.indexed_tree import world
 from builder.emit.archive import deflate
 from builder.emit.metadata import distribution_version
 from builder.emit.wheel import content_digest, with_record
 from builder.errors import BuildError, Mark, Problem, fail
+from builder.gates.imports import STRING, dangling
 from builder.kernel import names
 from builder.kernel.plan import Plan, Source, plan
 from builder.manifest.model import Kernel

@@ -25,9 +25,9 @@ class Origin(NamedTuple):
 class Index:
     """The modules of one tree and the names in them."""
 
-    def __init__(self, summaries: Mapping[str, Summary], tops: Iterable[str] | None = None) -> None:
-        """`tops`: the import names of the packages (default: those of the summaries). A module
-        outside them is external, and nothing is known about it."""
+    def __init__(self, summaries: Mapping[str, Summary], tops: Iterable[str]) -> None:
+        """`tops`: the import names of the packages. A module outside them is external, and nothing is known
+        about it."""
         self.modules: dict[str, Summary] = {}
         for summary in summaries.values():
             # `x.py` beside `x/__init__.py`: Python takes the package
@@ -41,9 +41,7 @@ class Index:
         for module in self.folders | set(self.modules):
             parent, _, last = module.rpartition(".")
             self._below.setdefault(parent, set()).add(last)
-        self.tops = (
-            frozenset(tops) if tops is not None else frozenset(m.partition(".")[0] for m in self.modules)
-        )
+        self.tops = frozenset(tops)
         self._stars, self._open = self._expand()
         # caches of what the above determines
         self._bindings: dict[str, dict[str, Import]] = {}

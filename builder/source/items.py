@@ -15,7 +15,7 @@ from builder.source.spans import Span
 def drop_items(module: Module, dropped: Mapping[tuple[ast.AST, str], set[int]]) -> list[Span]:
     """The spans for every DropItem but handlers and cases, which are clauses."""
     spans: list[Span] = []
-    lists: defaultdict[ast.AST, set[ast.AST]] = defaultdict(set)
+    lists: defaultdict[ast.AST, set[tuple[str, int]]] = defaultdict(set)
     for (node, field), indices in dropped.items():
         if field in ("handlers", "cases"):
             continue
@@ -36,9 +36,9 @@ def drop_items(module: Module, dropped: Mapping[tuple[ast.AST, str], set[int]]) 
                 end = module.extent(members[index], low, high)[1]
                 spans.append((low, min(end, _close(module, members[index], low, end)), b""))
         else:
-            lists[node].update((field, index) for index in indices)  # type: ignore[misc]
+            lists[node].update((field, index) for index in indices)
     for node, which in lists.items():
-        spans.extend(_comma_list(module, node, which))  # type: ignore[arg-type]
+        spans.extend(_comma_list(module, node, which))
     return spans
 
 

@@ -21,7 +21,6 @@ class Clause:
     line after the colon, or the keyword's own line for a one-line suite); `end` after its last line.
     """
 
-    keyword: str
     line: int
     lead: int
     body: int
@@ -111,66 +110,48 @@ def _column(module: Module, stmt: ast.stmt) -> int:
     return len(margin(module.line(stmt.lineno - 1)))
 
 
-def is_elif(module: Module, node: ast.If) -> bool:
-    """Return whether this If is written as `elif`."""
-    return module.data.startswith(b"elif", module.start(node))
-
-
 def flatten(module: Module, node: ast.If) -> list[tuple[ast.If | None, list[ast.stmt]]]:
     """The clauses of an if chain as written: (If of if/elif, or None for else; suite)."""
-    found: list[tuple[ast.If | None, list[ast.stmt]]] = []
-    at: ast.If | None = node
-    while at is not None:
-        found.append((at, at.body))
-        rest = at.orelse
-        if len(rest) == 1 and isinstance(rest[0], ast.If) and is_elif(module, rest[0]):
-            at = rest[0]
-        else:
-            if rest:
-                found.append((None, rest))
-            at = None
+    found: list[tuple[ast.If | None, list[ast.stmt]]] = [(node, node.body)]
+    rest = node.orelse
+    while rest and isinstance(rest[0], ast.If) and module.data.startswith(b"elif", module.start(rest[0])):
+        found.append((rest[0], rest[0].body))
+        rest = rest[0].orelse
+    if rest:
+        found.append((None, rest))
     return found
 
 
 def clauses(module: Module, node: ast.stmt) -> list[Clause]:
     """The clauses of a compound statement, in order of the text."""
     column = _column(module, node)
-    parts: list[tuple[str, int | None, list[ast.stmt], ast.AST | None]] = []
+    # where a clause begins: at a line, or at the word of `else` and `finally`, which no node stands for
+    parts: list[tuple[int | str, list[ast.stmt], ast.AST | None]] = []
     if isinstance(node, ast.If):
         for item, suite in flatten(module, node):
-            word = "else" if item is None else ("if" if item is node else "elif")
-            parts.append((word, None if item is None else item.lineno - 1, suite, item))
-    elif isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
-        parts.append(("try", node.lineno - 1, node.body, None))  # type: ignore[attr-defined]
-        for handler in node.handlers:  # type: ignore[attr-defined]
-            parts.append(("except", handler.lineno - 1, handler.body, handler))
-        if node.orelse:  # type: ignore[attr-defined]
-            parts.append(("else", None, node.orelse, None))  # type: ignore[attr-defined]
-        if node.finalbody:  # type: ignore[attr-defined]
-            parts.append(("finally", None, node.finalbody, None))  # type: ignore[attr-defined]
-    elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
-        parts.append(("for", first_line(node), node.body, None))
-        if node.orelse:
-            parts.append(("else", None, node.orelse, None))
+            parts.append(("else" if item is None else item.lineno - 1, suite, item))
     elif isinstance(node, ast.Match):
         for case in node.cases:
             line = _keyword_line(module, "case", node.lineno, case.pattern.lineno - 1, None)
-            parts.append(("case", line, case.body, case))
+            parts.append((line, case.body, case))
     else:
-        parts.append(("def", first_line(node), node.body, None))  # type: ignore[attr-defined]
+        parts.append((first_line(node), node.body, None))  # type: ignore[attr-defined]
+        parts += [(handler.lineno - 1, handler.body, handler) for handler in getattr(node, "handlers", ())]
+        for word, field in (("else", "orelse"), ("finally", "finalbody")):
+            if last := getattr(node, field, None):
+                parts.append((word, last, None))
     found: list[Clause] = []
     previous_end: int | None = None
-    for word, at, suite, clause in parts:
-        if at is None:
+    for at, suite, clause in parts:
+        if isinstance(at, str):
             assert previous_end is not None
-            at = _keyword_line(module, word, previous_end - 1, first_line(suite[0]), column)
-        line = at
-        lead = line if previous_end is None else _lead(module, line, previous_end)
+            at = _keyword_line(module, at, previous_end - 1, first_line(suite[0]), column)
+        lead = at if previous_end is None else _lead(module, at, previous_end)
         inline = not starts_line(module, suite[0])
-        case_column = len(margin(module.line(line))) if word == "case" else column
+        case_column = len(margin(module.line(at))) if isinstance(node, ast.Match) else column
         end = suite_end(module, suite, case_column)
-        body = first_line(suite[0]) if inline else _body_line(module, suite, line)
-        found.append(Clause(word, line, lead, body, end, suite, inline, clause))
+        body = first_line(suite[0]) if inline else _body_line(module, suite, at)
+        found.append(Clause(at, lead, body, end, suite, inline, clause))
         previous_end = end
     return found
 

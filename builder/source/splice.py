@@ -306,7 +306,7 @@ class _Splicer:
             start = self.module.starts[clause.line] + text_at(self.module.line(clause.line))
             if self.is_else(clause) and clause.node is not None:
                 self.spans.append((start, self.colon(clause) + 1, b"else:"))
-            elif clause is kept[0] and clause.keyword == "elif":
+            elif clause is kept[0] and clause is not parts[0]:  # an `elif` becomes the `if`
                 self.delete_lines(parts[0].line, self.comments_of(clause))
                 self.spans.append((start, start + 4, b"if"))
             if self.survives(clause.suite):

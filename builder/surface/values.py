@@ -130,7 +130,7 @@ class Reader:
                 if isinstance(number, (int, float)):
                     return -number
             case ast.JoinedStr():
-                return self._joined(node, depth)
+                return self.joined(node, lambda inner: self.value(inner, depth + 1))
             case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
                 return self._members(items, depth)
             case ast.Dict(keys=keys) if all(keys):
@@ -164,9 +164,6 @@ class Reader:
                 case (tuple(), ast.Add(), tuple()) | (str(), ast.Add(), str()):
                     return left + right  # type: ignore[operator]
         raise _Unknown
-
-    def _joined(self, node: ast.JoinedStr, depth: int) -> str:
-        return self.joined(node, lambda inner: self.value(inner, depth + 1))
 
     @staticmethod
     def joined(node: ast.JoinedStr, value: Callable[[ast.expr], Value] = lambda inner: None) -> str:

@@ -31,7 +31,7 @@ batches:
 
 def index() -> Index:
     paths = {"pkg.envs": "python/pkg/envs.py", "pkg.deep.er": "python/pkg/deep/er.py"}
-    return Index({path: summarise(PLATFORMS, path, module) for module, path in paths.items()})
+    return Index({path: summarise(PLATFORMS, path, module) for module, path in paths.items()}, ["pkg"])
 
 
 def names(symbols: str) -> list[str]:

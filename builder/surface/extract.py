@@ -13,6 +13,7 @@ from builder.surface.recognise import gathered_flags, recognise
 from builder.surface.scan import sights
 from builder.surface.values import Reader, Sources
 from builder.tree import Snapshot
+from builder.upstream.commits import project_table
 
 
 def surface(snapshot: Snapshot, packages: Mapping[str, str]) -> Surface:
@@ -24,7 +25,7 @@ def surface(snapshot: Snapshot, packages: Mapping[str, str]) -> Surface:
             items.setdefault(item.key, []).append(item)
     for path in snapshot:
         if path.rpartition("/")[2] == "pyproject.toml" and b"scripts" in snapshot[path]:
-            for item in _scripts(path, snapshot[path].decode("utf-8", "surrogateescape")):
+            for item in _scripts(path, snapshot[path]):
                 items.setdefault(item.key, []).append(item)
     return {key: _merged(items[key]) for key in sorted(_settled(items))}
 
@@ -48,18 +49,12 @@ def _of_file(sources: Sources, path: str) -> tuple[Item, ...]:
     return recall_while("surface of a file", given, sources.blob, make)
 
 
-def _scripts(path: str, text: str) -> Iterator[Item]:
+def _scripts(path: str, data: bytes) -> Iterator[Item]:
     """The console scripts of a pyproject.toml; a file that is not TOML has none."""
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
-    try:
-        project = tomlkit.parse(text).unwrap().get("project", {})
-    except TOMLKitError:
-        return
+    project = project_table(data).get("project", {})
     for kind in ("scripts", "gui-scripts"):
         for name, target in sorted(project.get(kind, {}).items()):
-            lines = enumerate(text.splitlines(), 1)
+            lines = enumerate(data.decode().splitlines(), 1)
             line = next((n for n, line in lines if line.strip().strip('"').startswith(name)), 0)
             yield Item(Key("script", path, name), (Place(path, line),), {"target": str(target)})
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from builder.graph import modules
 from builder.graph.modules import Summary, known_of, summaries, summarise
-from builder.graph.names import module_of, path_of
+from builder.graph.names import module_of
 
 
 def scan(text: str | bytes, path: str = "python/pkg/sub/mod.py") -> Summary:
@@ -30,11 +30,6 @@ def scan(text: str | bytes, path: str = "python/pkg/sub/mod.py") -> Summary:
 )
 def test_a_path_is_a_module_only_inside_a_package(path: str, module: str | None) -> None:
     assert module_of(path, PACKAGES) == module
-
-
-def test_a_module_has_two_possible_paths() -> None:
-    assert path_of("pkg.a.b", PACKAGES) == ("python/pkg/a/b.py", "python/pkg/a/b/__init__.py")
-    assert path_of("other.a", PACKAGES) is None
 
 
 def test_imports_know_how_they_run() -> None:

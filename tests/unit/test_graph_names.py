@@ -15,6 +15,7 @@ def test_the_inner_of_two_stated_packages_gives_the_folder() -> None:
     assert folder_of("pkg.a.b", PACKAGES) == "python/pkg/a/b"
     assert folder_of("pkg.kernel.ops", PACKAGES) == "kernel/python/ops"
     assert folder_of("other.a", PACKAGES) is None
+    assert path_of("other.a", PACKAGES) is None
     assert path_of("pkg.a", PACKAGES) == ("python/pkg/a.py", "python/pkg/a/__init__.py")
 
 

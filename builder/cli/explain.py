@@ -1,9 +1,10 @@
-"""explain: print the meaning of error codes."""
+"""explain: print the meaning of error codes, and the pages about errors and verbs."""
 
 from __future__ import annotations
 
 import click
 
+from builder.adapter import PROGRAM
 from builder.cli import output
 from builder.cli.examples import COMMAND, EXAMPLES, WITHOUT_EXAMPLE, Example
 from builder.errors import CODES
@@ -16,6 +17,16 @@ _HEAD = """\
 Every problem has a code, a message and, where possible, a place in the manifest. A run reports all problems
 of a stage; the exit status is the highest of theirs, or 70 if one is internal.
 `python -m builder explain CODE` prints one line of this table with an example, or with what to do about it.
+"""
+_VERBS_HEAD = f"""\
+# Verbs and options
+
+<!-- Made by `python -m builder explain --verbs` from the command line itself: edit builder/cli. -->
+
+`python -m builder VERB` runs a verb; the console script `{PROGRAM}` of the environment is the same.
+`make` alone prints what its targets do. `--debug` before a verb shows the traceback of an internal error.
+These options stand before or after every verb:
+
 """
 _FAMILIES = {
     "M": "The manifest, as it is written",
@@ -42,15 +53,15 @@ def command(code: str | None, markdown: bool, verbs: bool, form: str) -> None:
         return
     if verbs:
         from builder.cli import cli
-        from builder.cli.reference import verbs_page
 
         click.echo(verbs_page(cli), nl=False)
         return
-    wanted = CODES if code is None else {k: v for k, v in CODES.items() if k == code.upper()}
+    asked = (code or "").upper()
+    wanted = CODES if code is None else {k: v for k, v in CODES.items() if k == asked}
     if not wanted:
         import difflib
 
-        near = difflib.get_close_matches((code or "").upper(), CODES, 1)
+        near = difflib.get_close_matches(asked, CODES, 1)
         more = f" Did you mean {near[0]}?" if near else ""
         raise click.UsageError(f"no error code '{code}'.{more}")
     if form == "json":
@@ -58,9 +69,9 @@ def command(code: str | None, markdown: bool, verbs: bool, form: str) -> None:
         return
     for name, (status, meaning) in wanted.items():
         click.echo(f"{name}  exit {status:<3} {meaning}")
-    if code is not None and (advice := WITHOUT_EXAMPLE.get(code.upper())):
+    if advice := WITHOUT_EXAMPLE.get(asked):
         click.echo(f"\n{advice}")
-    if code is not None and (example := EXAMPLES.get(code.upper())):
+    if example := EXAMPLES.get(asked):
         where = "" if example.file == COMMAND else f" ({example.file})"
         if example.when:
             click.echo(f"\nwhere {example.when}:")
@@ -98,3 +109,33 @@ def _sides(example: Example) -> tuple[str, str]:
     """What is wrong and what is right, a command as it is typed."""
     prefix = "python -m builder " if example.file == COMMAND else ""
     return f"{prefix}{example.wrong}".rstrip("\n"), f"{prefix}{example.right}".rstrip("\n")
+
+
+def verbs_page(group: click.Group) -> str:
+    """All verbs as Markdown, in the order of `--help`."""
+    context = click.Context(group, info_name="python -m builder", **group.context_settings)
+    shared = [p for p in group.params if isinstance(p, click.Option) and p.name not in ("version", "debug")]
+    names = {option.name for option in shared}
+    parts = [_VERBS_HEAD + _options(context, shared)]
+    for verb in group.list_commands(context):
+        described = group.get_command(context, verb)
+        assert described is not None
+        below = click.Context(described, info_name=verb, parent=context)
+        usage = f"{below.command_path} {' '.join(described.collect_usage_pieces(below))}"
+        own = [p for p in described.params if isinstance(p, click.Option) and p.name not in names]
+        text_of_help = "\n\n".join(" ".join(part.split()) for part in (described.help or "").split("\n\n"))
+        parts.append(f"## {verb}\n\n```text\n{usage}\n```\n\n{text_of_help}\n\n{_options(below, own)}")
+    return "\n".join(parts)
+
+
+def _options(context: click.Context, options: list[click.Option]) -> str:
+    rows = ""
+    for option in options:
+        value = "" if option.is_flag else f" {option.make_metavar(context)}".replace("|", " \\| ")
+        *others, name = option.opts
+        names = ", ".join(f"`{one}`" for one in (*others, name + value))
+        text = " ".join((option.help or "").split()).replace("|", "\\|").replace("<", "&lt;")
+        if option.show_default and option.default is not None:
+            text += f" Default: `{option.default}`."
+        rows += f"| {names} | {text} |\n"
+    return f"| option | meaning |\n| --- | --- |\n{rows}" if rows else ""

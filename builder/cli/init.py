@@ -7,7 +7,6 @@ import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -36,7 +35,7 @@ def command(
     """
     output.settings.form = form
     from builder.analysis.indexed_tree import world
-    from builder.manifest.load import load, parse
+    from builder.manifest.load import load, parse, read_overlays, read_schema
     from builder.scaffold import project
     from builder.scaffold import source as sources
     from builder.scaffold.survey import survey, unimported
@@ -59,7 +58,8 @@ def command(
     first = manifest_text(described, seen, files, origin)
     beside = out.resolve().parent
     # what lies beside the manifest is part of it: a fault there stops before anything is written
-    manifest = parse(first.encode(), out.name, *_parts(beside))
+    overlays, others = read_overlays(beside)
+    manifest = parse(first.encode(), out.name, overlays, read_schema(beside), others)
     text = manifest_text(described, seen, files, origin, unimported(tree, manifest))
     _write(out, text)
     names = " and ".join(described.packages)
@@ -72,14 +72,6 @@ def command(
         return
     for line in _next_steps(out, mirror, bool(seen.dynamic)):
         output.note(line)
-
-
-def _parts(folder: Path) -> tuple[Any, ...]:
-    """The files that a manifest in this folder has beside it, as `parse` takes them."""
-    from builder.manifest.load import read_overlays, read_schema
-
-    overlays, others = read_overlays(folder)
-    return overlays, read_schema(folder), others
 
 
 def _taken(out: Path) -> BuildError:

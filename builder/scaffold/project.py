@@ -20,7 +20,7 @@ from builder.manifest.model import Project
 from builder.source.fields import last_name
 from builder.source.parse import parse
 from builder.tree import Snapshot
-from builder.upstream.commits import project_table
+from builder.upstream.commits import project_table, value_at
 
 #: Files that make a folder the folder of a project, the most telling first.
 _FILES = ("pyproject.toml", "setup.cfg", "setup.py")
@@ -72,12 +72,13 @@ class _Settings:
     def project(self) -> Mapping[str, Any]:
         return _table(self.toml, "project")
 
+    @property
+    def backend(self) -> Any:
+        return value_at(self.toml, "build-system", "build-backend")
+
     def tool(self, *keys: str) -> Any:
         """A value below [tool]; None if there is none."""
-        value: Any = self.toml.get("tool")
-        for key in keys:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        return value
+        return value_at(self.toml, "tool", *keys)
 
 
 def find(snapshot: Snapshot, name: str = "") -> PythonProject:
@@ -110,7 +111,7 @@ def find(snapshot: Snapshot, name: str = "") -> PythonProject:
         packages,
         tuple(t for t in targets if any(path in snapshot for path in path_of(t, packages) or ())),
         tuple(dict.fromkeys(_extras(settings))),
-        str(_table(settings.toml, "build-system").get("build-backend") or "setup.py"),
+        str(settings.backend or "setup.py"),
         _repository(settings),
         _static(settings, f"{prefix}setup.py" in snapshot) and _packable(snapshot, Project(name, folder)),
     )
@@ -133,8 +134,8 @@ def _describes(data: bytes, name: str) -> bool:
     if name == "setup.cfg":
         return "metadata" in _cfg(data)
     table = project_table(data)
-    tool = table.get("tool")
-    return "project" in table or "build-system" in table or (isinstance(tool, Mapping) and "poetry" in tool)
+    poetry = value_at(table, "tool", "poetry")
+    return "project" in table or "build-system" in table or poetry is not None
 
 
 def _table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -316,8 +317,8 @@ def _told(settings: _Settings) -> Iterator[tuple[str, str, Sequence[str]]]:
         yield from ((base, package, ()) for package in _lines(packages))
         if packages is None and base:
             yield base, "*", ()
-    backend = str(_table(settings.toml, "build-system").get("build-backend", "setuptools"))
-    if backend.startswith("setuptools") and not any(packages or folders for packages, folders in stated):
+    by_setuptools = str(settings.backend or "setuptools").startswith("setuptools")
+    if by_setuptools and not any(packages or folders for packages, folders in stated):
         yield "src", "*", ()  # what setuptools finds by itself
     for keys in _PATHS:
         bases = {path.strip("./") for path in _lines(settings.tool(*keys[:-1], "sources"))}
@@ -360,11 +361,10 @@ def _repository(settings: _Settings) -> str:
 
 def _static(settings: _Settings, has_setup: bool) -> bool:
     """Return whether pyproject.toml alone states what a wheel needs, and setuptools makes it."""
-    backend = _table(settings.toml, "build-system").get("build-backend")
     dynamic = settings.project.get("dynamic", ())
     options = any(section.startswith("options") for section in settings.cfg)
     return (
-        backend == "setuptools.build_meta"
+        settings.backend == "setuptools.build_meta"
         and "name" in settings.project
         and set(dynamic) <= {"version"}
         and settings.tool("setuptools", "packages") is not None

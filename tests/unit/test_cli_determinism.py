@@ -16,6 +16,8 @@ import pytest
 from small_world import World, folder_bytes
 
 INDEX = [".sglang-deepseek.index"]
+#: The end of a program that builds with a changed Python.
+RUN = "sys.argv = ['builder', 'dist', *sys.argv[1:]]\nfrom builder.cli import main\nmain()\n"
 
 
 def built(shared: World, folder: Path, umask: int = 0o022, words: Sequence[str] = (), **more: str) -> Path:
@@ -65,9 +67,7 @@ def test_the_number_of_processes_has_no_say(shared: World, tmp_path: Path) -> No
     driver = (
         "import os, sys, builder.parallel as parallel\n"
         "parallel.FORK_FROM = {least}\nparallel.MIN_WEIGHT = 0\n"
-        "{first}\n"
-        "sys.argv = ['builder', 'dist', *sys.argv[1:]]\n"
-        "from builder.cli import main\nmain()\n"
+        "{first}\n" + RUN
     )
     for name, least, first in (("one", 0, "del os.fork"), ("many", 1, ""), ("killed", 1, KILLED)):
         words = [sys.executable, "-c", driver.format(least=least, first=first)]
@@ -88,9 +88,7 @@ def test_the_order_in_which_a_folder_lists_its_files_has_no_say(shared: World, t
         "    __enter__ = lambda self: self\n"
         "    __exit__ = lambda self, *a: None\n"
         "    close = lambda self: None\n"
-        "os.scandir = lambda *a: Scan(sorted(scanned(*a), key=lambda e: e.name, reverse=True))\n"
-        "sys.argv = ['builder', 'dist', *sys.argv[1:]]\n"
-        "from builder.cli import main\nmain()\n"
+        "os.scandir = lambda *a: Scan(sorted(scanned(*a), key=lambda e: e.name, reverse=True))\n" + RUN
     )
     out = built(shared, tmp_path / "x", words=[sys.executable, "-c", driver])
     assert folder_bytes(out, INDEX) == folder_bytes(shared.home / "dist", INDEX)

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,27 +52,16 @@ def read(world: World, path: str) -> str:
 
 
 def test_the_small_manifest_uses_every_key_of_the_schema(world: World) -> None:
-    known: set[str] = set()
-
-    def properties(value: object) -> None:
+    def mappings(value: object) -> Iterator[dict[str, Any]]:
         if isinstance(value, dict):
-            known.update(value.get("properties", {}))
-            for one in value.values():
-                properties(one)
+            yield value
+            value = list(value.values())
+        for one in value if isinstance(value, list) else ():
+            yield from mappings(one)
 
-    properties(json.loads((ROOT / "schema/manifest.schema.json").read_bytes()))
-    used: set[str] = set()
-
-    def walk(value: object) -> None:
-        if isinstance(value, dict):
-            used.update(value)
-            for one in value.values():
-                walk(one)
-        elif isinstance(value, list):
-            for one in value:
-                walk(one)
-
-    walk(yaml.safe_load(world.manifest.read_text("utf-8")))
+    stated = mappings(json.loads((ROOT / "schema/manifest.schema.json").read_bytes()))
+    known = {key for one in stated for key in one.get("properties", {})}
+    used = {key for one in mappings(yaml.safe_load(world.manifest.read_text("utf-8"))) for key in one}
     # a release pin needs a package index; a count above one is tested where edits are, closed
     # sets of values where facts are, definitions with the files that replace them, words where families are,
     # named scopes with the verbs that know them, walks for kept models where models return, modules that

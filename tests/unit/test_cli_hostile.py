@@ -331,16 +331,6 @@ def test_a_lock_that_cannot_be_written_is_an_environment_problem(world: World) -
 # -- terminals
 
 
-def test_colours_follow_no_color_and_force_color(shared: World) -> None:
-    def said(**more: str) -> str:
-        return shared.run("dist", "--without", "x", **more).stderr
-
-    assert "\x1b" not in said()
-    assert "\x1b[1;31merror[M006]" in said(FORCE_COLOR="1")
-    assert "\x1b" not in said(FORCE_COLOR="1", NO_COLOR="1")
-    assert "\x1b" not in said(NO_COLOR="1")
-
-
 @pytest.mark.parametrize(
     "more",
     [

@@ -355,7 +355,6 @@ def test_help_names_every_verb_and_every_verb_has_help(shared: World) -> None:
         "output",
         "building",
         "display",
-        "reference",
         "cache_file",
         "examples",
         "internal_error",

@@ -17,8 +17,7 @@ from small_world import ROOT, small_world
 
 from builder import errors, json_xz
 from builder.cli import READER_GONE, VERBS, cli
-from builder.cli.explain import page
-from builder.cli.reference import verbs_page
+from builder.cli.explain import page, verbs_page
 from builder.emit.scope_page import FIGURES, read_figures, scope_page
 from builder.manifest.load import load
 from builder.manifest.reference import markdown

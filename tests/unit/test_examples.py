@@ -17,7 +17,16 @@ from filelock import FileLock
 from small_files import FILES
 from small_kernel_wheel import FILES_OF_WHEEL, NAME, wheel
 from small_world import World, codes, commit_files
-from test_lift import PLATFORM, SERVER, edited
+from test_lift import (
+    PRUNED,
+    PRUNED_COLOURS,
+    SERVER,
+    Files,
+    edited,
+    with_attrs,
+    with_colours,
+    with_martians,
+)
 
 from builder.cli import options
 from builder.cli.examples import COMMAND, EXAMPLES, WITHOUT_EXAMPLE
@@ -28,7 +37,6 @@ from builder.pipeline.ranges import about
 from builder.pipeline.verify import verify
 from builder.upstream.model import snapshot
 
-Files = Mapping[str, bytes | tuple[str, bytes]]
 PYPROJECT = "python/pyproject.toml"
 
 
@@ -185,42 +193,10 @@ def number_of_retries(world: World) -> None:
 
 
 def new_file(world: World) -> None:
-    launch, hub = "python/acme/launch.py", "from acme.configs.{0} import X as {0}\n"
-    colours = {f"python/acme/configs/{name}.py": b"X = 1\n" for name in ("red", "blue")}
-    imports = "import sys\n\n" + hub.format("red") + hub.format("blue")
-    first = edited({**FILES, **colours}, launch, ("import sys\n", imports))
+    first = with_colours(FILES, "red", "blue")
     before = at(world, first)
-    world.change(
-        "prune: [{path: python/acme/configs/*.py, defines: width}]",
-        f"prune: [python/acme/configs/other.py, {', '.join(colours)}]",
-    )
-    more = edited(first, launch, ("import sys\n", "import sys\n\n" + hub.format("green")))
-    later(world, {**more, "python/acme/configs/green.py": b"X = 1\n"}, before)
-
-
-def new_predicate(world: World) -> None:
-    files = edited(
-        FILES, PLATFORM,
-        ("def on_alien", "def is_martian():\n    return torch.mars.is_available()\n\n\ndef on_alien"),
-        ("\n\nGALAXY", "\n\nimport torch\n\nGALAXY"),
-    )  # fmt: skip
-    later(
-        world,
-        edited(
-            files, SERVER,
-            ("import is_alien, on_alien", "import is_alien, is_martian, on_alien"),
-            ("        if _is_alien:", "        if is_martian() or _is_alien:"),
-        ),
-    )  # fmt: skip
-
-
-def new_requirement(world: World) -> None:
-    files = edited(FILES, PYPROJECT, ('  "packaging>=20",', '  "packaging>=20",\n  "attrs",'))
-    later(world, edited(files, "python/acme/launch.py", ("import sys\n", "import sys\n\nimport attr\n")))
-
-
-def changed_body(world: World) -> None:
-    later(world, edited(FILES, SERVER, ("range(3)", "range(4)")))
+    world.change(PRUNED, PRUNED_COLOURS)
+    later(world, with_colours(first, "green"), before)
 
 
 def release(world: World) -> None:
@@ -275,9 +251,9 @@ SETUPS: Mapping[str, Callable[[World], None]] = {
     "G012": another_tree_in_the_lock,
     "G014": number_of_retries,
     "L001": new_file,
-    "L002": new_predicate,
-    "L003": new_requirement,
-    "L004": changed_body,
+    "L002": lambda world: later(world, with_martians(FILES)),
+    "L003": lambda world: later(world, with_attrs(FILES)),
+    "L004": lambda world: later(world, edited(FILES, SERVER, ("range(3)", "range(4)"))),
     "U003": release,
     **{f"K00{number}": kernel_wheels for number in range(1, 6)},
 }

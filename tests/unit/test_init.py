@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from gate_worlds import snapshot as tree
 from manifest_text import schema
 from small_files import FILES
 from small_world import World, codes, commit_files
@@ -17,17 +18,9 @@ from builder.manifest.load import parse
 from builder.scaffold import project
 from builder.scaffold.survey import Question, survey
 from builder.scaffold.text import Source, manifest_text, quoted
-from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 PACKAGES = {"pkg": "pkg"}
 SOURCE = Source("seed", {"commit": "0" * 40}, "https://example.org/up.git")
-
-
-def tree(files: dict[str, str]) -> Snapshot:
-    contents = {blob_id(text.encode()): text.encode() for text in files.values()}
-    return Snapshot(
-        Tree({path: Entry(FILE, blob_id(text.encode())) for path, text in files.items()}), contents
-    )
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ main()
 """
 
 
-def broken(world: World, *words: str) -> subprocess.CompletedProcess[str]:
+def broken(world: World, *words: str, program: str = BROKEN) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", BROKEN, *words],
+        [sys.executable, "-c", program, *words],
         cwd=world.home, env=world.environment(), capture_output=True, text=True, timeout=60,
     )  # fmt: skip
 
@@ -64,8 +64,5 @@ def test_an_error_of_the_clean_up_after_a_signal_is_an_interruption(world: World
     finally:
         raise {error}""",
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, "dist"],
-        cwd=world.home, env=world.environment(), capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    done = broken(world, "dist", program=program)
     assert done.returncode == 143 and "interrupted" in done.stderr and "error" not in done.stderr, done.stderr

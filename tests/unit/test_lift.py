@@ -16,6 +16,7 @@ from builder.tree import blob_id
 Files = Mapping[str, bytes | tuple[str, bytes]]
 SERVER = "python/acme/server.py"
 PLATFORM = "python/acme/platform.py"
+AWK, QUILL = "python/acme/layers/awk.py", "python/acme/layers/quill.py"
 
 
 def edited(files: Files, path: str, *changes: tuple[str, str]) -> dict[str, bytes | tuple[str, bytes]]:
@@ -31,6 +32,46 @@ def edited(files: Files, path: str, *changes: tuple[str, str]) -> dict[str, byte
 
 def renamed(files: Files, old: str, new: str) -> dict[str, bytes | tuple[str, bytes]]:
     return {(new if path == old else path): data for path, data in files.items()}
+
+
+def with_martians(files: Files) -> Files:
+    """The files with a predicate of a platform that no fact knows, and a use of it."""
+    files = edited(
+        files, PLATFORM,
+        ("def on_alien", "def is_martian():\n    return torch.mars.is_available()\n\n\ndef on_alien"),
+        ("\n\nGALAXY", "\n\nimport torch\n\nGALAXY"),
+    )  # fmt: skip
+    return edited(
+        files, SERVER,
+        ("import is_alien, on_alien", "import is_alien, is_martian, on_alien"),
+        ("        if _is_alien:", "        if is_martian() or _is_alien:"),
+    )  # fmt: skip
+
+
+def with_attrs(files: Files) -> Files:
+    """The files with a requirement more, which is imported."""
+    files = edited(files, "python/pyproject.toml", ('  "packaging>=20",', '  "packaging>=20",\n  "attrs",'))
+    return edited(files, "python/acme/launch.py", ("import sys\n", "import sys\n\nimport attr\n"))
+
+
+def with_colours(files: Files, *names: str) -> Files:
+    """The files with configurations that the launcher alone imports."""
+    hub = "".join(f"from acme.configs.{name} import X as {name}\n" for name in names)
+    files = edited(files, "python/acme/launch.py", ("import sys\n", f"import sys\n\n{hub}"))
+    return {**files, **{f"python/acme/configs/{name}.py": b"X = 1\n" for name in names}}
+
+
+#: A rule of the manifest that prunes configurations, and one that prunes these two of `with_colours`.
+PRUNED = "prune: [{path: python/acme/configs/*.py, defines: width}]"
+PRUNED_COLOURS = (
+    "prune: [python/acme/configs/other.py, python/acme/configs/red.py, python/acme/configs/blue.py]"
+)
+
+
+def with_awk_as_quill(files: Files) -> Files:
+    """The files with a module renamed that a rule removes."""
+    files = renamed(files, AWK, QUILL)
+    return edited(files, "python/acme/layers/quant.py", ("acme.layers.awk", "acme.layers.quill"))
 
 
 class Later:
@@ -110,21 +151,18 @@ def test_a_lift_to_the_pin_itself_has_nothing_to_say(later: Later) -> None:
 
 
 def test_a_renamed_removed_file_does_not_escape_and_the_proposal_removes_it_again(later: Later) -> None:
-    old, new = "python/acme/layers/awk.py", "python/acme/layers/quill.py"
-    files = renamed(later.files, old, new)
-    files = edited(files, "python/acme/layers/quant.py", ("acme.layers.awk", "acme.layers.quill"))
-    commit = later.then("Rename awk (#7)", files)
+    commit = later.then("Rename awk (#7)", with_awk_as_quill(later.files))
     status, found = later.lift()
     assert status == 5
-    (rule,) = [item for item in found["lost"] if item["statement"] == f"remove: {old}"]
-    assert (rule["commit"]["commit"], rule["commit"]["number"], rule["moved"]) == (commit, 7, [new])
-    assert ids(found) == [f"path:{new}"]
-    assert f"moved from {old}, which batch awk removes" in found["questions"][0]["message"]
+    (rule,) = [item for item in found["lost"] if item["statement"] == f"remove: {AWK}"]
+    assert (rule["commit"]["commit"], rule["commit"]["number"], rule["moved"]) == (commit, 7, [QUILL])
+    assert ids(found) == [f"path:{QUILL}"]
+    assert f"moved from {AWK}, which batch awk removes" in found["questions"][0]["message"]
 
     later.lift("--accept")
     old_version, new_version = later.versions
-    assert f"{{path: {new}, since: {new_version}}}" in later.manifest
-    assert f"{{path: {old}, until: {old_version}}}" in later.manifest
+    assert f"{{path: {QUILL}, since: {new_version}}}" in later.manifest
+    assert f"{{path: {AWK}, until: {old_version}}}" in later.manifest
     (pin,) = [row for row in later.manifest.splitlines() if row.startswith(f"    at-{commit[:9]}: ")]
     assert commit in pin and f"version: {new_version}}}" in pin
 
@@ -174,17 +212,7 @@ def test_an_expression_that_moved_is_found_and_edited_where_it_is_now(later: Lat
 
 
 def test_a_predicate_of_another_platform_stops_the_lift_and_is_proposed_as_a_fact(later: Later) -> None:
-    files = edited(
-        later.files, PLATFORM,
-        ("def on_alien", "def is_martian():\n    return torch.mars.is_available()\n\n\ndef on_alien"),
-        ("\n\nGALAXY", "\n\nimport torch\n\nGALAXY"),
-    )  # fmt: skip
-    files = edited(
-        files, SERVER,
-        ("import is_alien, on_alien", "import is_alien, is_martian, on_alien"),
-        ("        if _is_alien:", "        if is_martian() or _is_alien:"),
-    )  # fmt: skip
-    commit = later.then("Mars (#9)", files)
+    commit = later.then("Mars (#9)", with_martians(later.files))
     status, found = later.lift()
     assert (status, ids(found)) == (3, ["predicate:acme.platform.is_martian"])
     (fact,) = found["facts"]
@@ -196,10 +224,8 @@ def test_a_predicate_of_another_platform_stops_the_lift_and_is_proposed_as_a_fac
 
 
 def test_a_question_that_a_person_decides_stays_decided_with_its_reason(later: Later) -> None:
-    files = {**later.files, "python/acme/layers/lonely.py": b"LONELY = 1\n"}
-    files = edited(files, "python/pyproject.toml", ('  "packaging>=20",', '  "packaging>=20",\n  "attrs",'))
-    files = edited(files, "python/acme/launch.py", ("import sys\n", "import sys\n\nimport attr\n"))
-    later.then("Add attrs (#2)", files)
+    lonely = {**later.files, "python/acme/layers/lonely.py": b"LONELY = 1\n"}
+    later.then("Add attrs (#2)", with_attrs(lonely))
     status, found = later.lift()
     assert (status, ids(found)) == (3, ["dependency:attrs"])
     status, found = later.lift("--decide", "dependency:*", "--because", "it is small")
@@ -268,20 +294,10 @@ def test_what_only_removed_models_import_goes_with_them(later: Later) -> None:
 
 
 def test_a_configuration_that_only_the_list_of_them_imports_is_one_of_a_removed_model(later: Later) -> None:
-    hub = "".join(f"from acme.configs.{name} import X as {name}\n" for name in ("red", "blue"))
-    both = {f"python/acme/configs/{name}.py": b"X = 1\n" for name in ("red", "blue")}
-    first = edited({**later.files, **both}, "python/acme/launch.py", ("import sys\n", "import sys\n\n" + hub))
-    before = later.then("Colours (#1)", first)
+    before = later.then("Colours (#1)", with_colours(later.files, "red", "blue"))
     later.world.change(f'"{later.world.commit}"', before)
-    more = edited(
-        {**first, "python/acme/configs/green.py": b"X = 1\n"}, "python/acme/launch.py",
-        ("import sys\n", "import sys\n\nfrom acme.configs.green import X as green\n"),
-    )  # fmt: skip
-    later.world.change(
-        "prune: [{path: python/acme/configs/*.py, defines: width}]",
-        "prune: [python/acme/configs/other.py, python/acme/configs/red.py, python/acme/configs/blue.py]",
-    )
-    later.then("Green (#2)", more)
+    later.world.change(PRUNED, PRUNED_COLOURS)
+    later.then("Green (#2)", with_colours(later.files, "green"))
     _, found = later.lift()
     (group,) = found["arrivals"]["open"]
     assert (group["verdict"], group["batch"], group["pattern"]) == (
@@ -443,15 +459,12 @@ def test_a_subject_cannot_call_people_or_hide_the_rest_of_a_pull_request(later: 
 
 
 def test_a_file_that_moved_is_known_by_its_bytes_without_a_history(later: Later) -> None:
-    old, new = "python/acme/layers/awk.py", "python/acme/layers/quill.py"
-    files = renamed(later.files, old, new)
-    files = edited(files, "python/acme/layers/quant.py", ("acme.layers.awk", "acme.layers.quill"))
-    later.tip = commit_files(later.world.repository, files, "refs/heads/other")
+    later.tip = commit_files(later.world.repository, with_awk_as_quill(later.files), "refs/heads/other")
     _, found = later.lift(later.tip, "--from", "seed")
     assert not found["history"]
-    assert f"moved from {old}, which batch awk removes" in found["questions"][0]["message"]
+    assert f"moved from {AWK}, which batch awk removes" in found["questions"][0]["message"]
     later.lift("--accept")
-    assert f"{{path: {old}, until: {later.versions[0]}}}" in later.manifest
+    assert f"{{path: {AWK}, until: {later.versions[0]}}}" in later.manifest
 
 
 def test_a_new_folder_takes_its_licence_along_and_not_its_kernels(later: Later) -> None:

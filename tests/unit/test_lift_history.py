@@ -170,25 +170,23 @@ def test_the_commit_that_broke_an_edit_is_found_among_those_that_changed_its_fil
     assert (commit.number, path) == (breaking, "pkg/m.py")
 
 
-def test_an_edit_is_followed_to_the_file_that_its_own_was_renamed_to(tmp_path: Path) -> None:
-    story = Story(tmp_path, {"pkg/m.py": _source("noise()")})
-    story.then("rename (#1)", {"pkg/n.py": _source("noise()")})
-    story.then("change (#2)", {"pkg/n.py": _source("quiet()")})
+NOISE, QUIET = _source("noise()"), _source("quiet()")
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "number", "now"),
+    [
+        (NOISE, [{"pkg/n.py": NOISE}, {"pkg/n.py": QUIET}], 2, "pkg/n.py"),
+        (NOISE, [{"pkg/m.py": NOISE + b"# more\n"}, {}], 2, None),
+        (QUIET, [{"pkg/m.py": _source("still()")}], None, "pkg/m.py"),
+    ],
+    ids=["renamed before", "deleted", "it never matched alone"],
+)
+def test_a_file_that_no_longer_matches_is_the_fault_of_a_commit_and_has_a_name_or_none(
+    tmp_path: Path, first: bytes, then: list[Files], number: int | None, now: str | None
+) -> None:
+    story = Story(tmp_path, {"pkg/m.py": first, "z": b"z"})
+    for count, files in enumerate(then, 1):
+        story.then(f"change (#{count})", {**files, "z": b"z"})
     commit, path = culprit.lost("pkg/m.py", lambda data: b"noise" in data, story.history())
-    assert commit is not None
-    assert (commit.number, path) == (2, "pkg/n.py")
-
-
-def test_a_deleted_file_is_the_fault_of_the_commit_that_deleted_it(tmp_path: Path) -> None:
-    story = Story(tmp_path, {"pkg/m.py": _source("noise()"), "z": b"z"})
-    story.then("touch (#1)", {"pkg/m.py": _source("noise()") + b"# more\n", "z": b"z"})
-    story.then("delete (#2)", {"z": b"z"})
-    commit, path = culprit.lost("pkg/m.py", lambda data: b"noise" in data, story.history())
-    assert commit is not None
-    assert (commit.number, path) == (2, None)
-
-
-def test_an_edit_that_never_matched_alone_is_nobodys_fault(tmp_path: Path) -> None:
-    story = Story(tmp_path, {"pkg/m.py": _source("quiet()")})
-    story.then("change (#1)", {"pkg/m.py": _source("still()")})
-    assert culprit.lost("pkg/m.py", lambda data: b"noise" in data, story.history())[0] is None
+    assert (commit and commit.number, path) == (number, now)

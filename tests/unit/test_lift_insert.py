@@ -102,24 +102,36 @@ def test_the_last_version_goes_where_the_item_is_written(place: Mark, row: str) 
     assert added(proposed(Proposal("until", "one", place))) == [row]
 
 
-def test_a_new_rule_stands_beside_the_one_most_like_it() -> None:
-    rule = Proposal("rule", "base", key="keep", text="python/aa/")
-    assert added(proposed(rule)) == ["  - {path: python/aa/, since: 1.3.0.dev0}"]
-    text = proposed(rule).splitlines()
-    assert text[text.index("  - python/a/   # why not") + 1].startswith("  - {path: python/aa/")
-
-
-def test_a_new_rule_in_a_list_on_one_line_stays_on_it() -> None:
-    text = proposed(Proposal("rule", "one", key="remove", text="python/cc.py"))
-    assert added(text) == [
-        '    remove: [python/c.py, {path: python/cc.py, since: 1.3.0.dev0}, "python/d.py"]  # two'
-    ]
-
-
-def test_a_batch_without_the_list_gets_one_behind_its_reason() -> None:
-    text = proposed(Proposal("rule", "two", key="remove", text="k/x.cu"))
-    assert added(text) == ["    remove:", "      - {path: k/x.cu, since: 1.3.0.dev0}"]
-    assert "    why: another\n    remove:\n" in text
+@pytest.mark.parametrize(
+    ("proposal", "before", "rows"),
+    [
+        (
+            Proposal("rule", "base", key="keep", text="python/aa/"),
+            "  - python/a/   # why not",
+            ["  - {path: python/aa/, since: 1.3.0.dev0}"],
+        ),
+        (
+            Proposal("rule", "one", key="remove", text="python/cc.py"),
+            "    why: an example",
+            ['    remove: [python/c.py, {path: python/cc.py, since: 1.3.0.dev0}, "python/d.py"]  # two'],
+        ),
+        (
+            Proposal("rule", "two", key="remove", text="k/x.cu"),
+            "    why: another",
+            ["    remove:", "      - {path: k/x.cu, since: 1.3.0.dev0}"],
+        ),
+        (
+            Proposal("pin", "base", key="release-1.3", text='{wheel: "1.3", sha256: abc}'),
+            "    seed: {commit: 0123456789abcdef0123456789abcdef01234567}",
+            ['    release-1.3: {wheel: "1.3", sha256: abc}'],
+        ),
+    ],
+    ids=["beside the rule most like it", "in a list on one line", "behind the reason of its batch", "pin"],
+)
+def test_what_is_new_stands_where_its_like_does(proposal: Proposal, before: str, rows: list[str]) -> None:
+    text = proposed(proposal)
+    assert added(text) == rows
+    assert "\n".join(["", before, *rows, ""]) in text
 
 
 def test_two_rules_for_a_list_that_is_not_there_share_a_new_one() -> None:
@@ -181,8 +193,3 @@ def test_any_text_is_read_back_as_it_was_in_both_layouts(text: str) -> None:
 def test_a_version_that_other_readers_take_for_a_number_is_quoted() -> None:
     text = apply(HEAD + BODY, [Proposal("until", "one", mark("python/a/"))], Span("1.3", "1.2"))
     assert added(text) == ['  - {path: python/a/, until: "1.2"}   # why not']
-
-
-def test_a_pin_stands_behind_the_others_as_it_is_stated() -> None:
-    text = proposed(Proposal("pin", "base", key="release-1.3", text='{wheel: "1.3", sha256: abc}'))
-    assert added(text) == ['    release-1.3: {wheel: "1.3", sha256: abc}']

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+from gate_worlds import package
 from manifest_text import manifest
 
 from builder.errors import Mark, Problem
@@ -16,7 +18,6 @@ from builder.lift.sweep import releases_between
 from builder.manifest.model import Pin
 from builder.manifest.statements import Span
 from builder.manifest.statements import stated as stated_in
-from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 CONFIGS = "python/pkg/configs"
 
@@ -25,28 +26,32 @@ def new(path: str, *evidence: str, batch: str = "mamba") -> New:
     return New(path, None, evidence, "remove", batch, open=True)
 
 
-def patterns(items: list[New], every: list[str]) -> list[tuple[str, int]]:
-    paths = frozenset([*every, *(item.path for item in items)])
-    return [(pattern, len(alike)) for pattern, alike in _alike(items, paths)]
-
-
-def test_files_of_one_folder_with_one_reason_are_one_pattern() -> None:
-    items = [new(f"{CONFIGS}/conv1d_sm_{number}.json", "its name has `conv1d`") for number in (90, 95, 100)]
-    assert patterns(items, [f"{CONFIGS}/other.json"]) == [(f"{CONFIGS}/conv1d_sm_*.json", 3)]
-
-
-def test_files_that_moved_from_different_places_for_one_reason_are_alike() -> None:
-    items = [
-        new(f"{CONFIGS}/ssd_{name}.py", f"moved from old/{name}.py, which batch mamba removes")
-        for name in "ab"
-    ]
-    assert patterns(items, []) == [(f"{CONFIGS}/ssd_*.py", 2)]
-
-
-def test_a_pattern_that_would_match_another_path_is_not_proposed() -> None:
-    items = [new(f"{CONFIGS}/conv1d_{name}.json", "its name has `conv1d`") for name in "ab"]
-    found = patterns(items, [f"{CONFIGS}/conv1d_kept.json"])
-    assert found == [(item.path, 1) for item in items]
+@pytest.mark.parametrize(
+    ("items", "other", "patterns"),
+    [
+        (
+            [new(f"{CONFIGS}/conv1d_sm_{n}.json", "its name has `conv1d`") for n in (90, 95, 100)],
+            f"{CONFIGS}/other.json",
+            [(f"{CONFIGS}/conv1d_sm_*.json", 3)],
+        ),
+        (
+            [new(f"{CONFIGS}/ssd_{n}.py", f"moved from old/{n}.py, which batch mamba removes") for n in "ab"],
+            "other.py",
+            [(f"{CONFIGS}/ssd_*.py", 2)],
+        ),
+        (
+            [new(f"{CONFIGS}/conv1d_{n}.json", "its name has `conv1d`") for n in "ab"],
+            f"{CONFIGS}/conv1d_kept.json",
+            [(f"{CONFIGS}/conv1d_a.json", 1), (f"{CONFIGS}/conv1d_b.json", 1)],
+        ),
+    ],
+    ids=["one reason", "moved from different places", "a pattern would match another path"],
+)
+def test_files_of_one_folder_with_one_reason_are_one_pattern_if_that_matches_no_other_path(
+    items: list[New], other: str, patterns: list[tuple[str, int]]
+) -> None:
+    every = frozenset([other, *(item.path for item in items)])
+    assert [(pattern, len(alike)) for pattern, alike in _alike(items, every)] == patterns
 
 
 def test_paths_of_another_folder_batch_or_reason_or_with_nothing_in_common_stay_apart() -> None:
@@ -58,34 +63,29 @@ def test_paths_of_another_folder_batch_or_reason_or_with_nothing_in_common_stay_
         new("a/one.py", "z"),
         new("a/two.py", "z"),
     ]
-    assert [count for _, count in patterns(items, [])] == [1] * 6
+    assert [len(alike) for _, alike in _alike(items, {item.path for item in items})] == [1] * 6
 
 
 def dependency(name: str, is_open: bool = True) -> Dependency:
     return Dependency("came", "python/pyproject.toml", name, "", f"{name}>=1", is_open)
 
 
-def output(**files: str) -> Snapshot:
-    data = {f"pkg/{name}.py": text.encode() for name, text in files.items()}
-    tree = Tree({path: Entry(FILE, blob_id(text)) for path, text in data.items()})
-    return Snapshot(tree, {blob_id(text): text for text in data.values()})
-
-
 def test_the_new_requirements_of_a_project_are_one_question_that_names_who_imports_them() -> None:
-    kept = output(a="import yaml.nodes\n", b="def f():\n    from yaml import x\n", c="import yamlish\n")
+    lines = ("import yaml.nodes\n", "def f():\n    from yaml import x\n", "import yamlish\n")
+    kept = package({f"{number}.py": text for number, text in enumerate(lines)})
     rows = [dependency("pyyaml"), dependency("attrs"), dependency("e", is_open=False)]
     (several,) = _new_dependencies(rows, kept)
     assert (several.id, several.parts) == (
         "dependency:python/pyproject.toml", ("dependency:pyyaml", "dependency:attrs")
     )  # fmt: skip
-    assert "'pyyaml>=1' (imported by pkg/a.py and 1 more), 'attrs>=1'," in several.problem.message
+    assert "'pyyaml>=1' (imported by python/pkg/0.py and 1 more), 'attrs>=1'," in several.problem.message
     (one,) = _new_dependencies(rows[:1], kept)
     assert one.id == "dependency:pyyaml"
     assert one.problem.hint == "remove it by a TOML edit, or `--decide 'dependency:pyyaml'`"
 
 
 def test_a_question_is_closed_by_its_id_or_by_all_of_its_parts() -> None:
-    (question,) = _new_dependencies([dependency("c"), dependency("d")], output())
+    (question,) = _new_dependencies([dependency("c"), dependency("d")], package({}))
 
     def decided(*patterns: str) -> bool:
         return _reason(question, dict.fromkeys(patterns, "why")) is not None
@@ -98,7 +98,7 @@ def test_a_question_is_closed_by_its_id_or_by_all_of_its_parts() -> None:
 
 
 def test_a_question_without_parts_is_closed_by_its_id_alone() -> None:
-    question = Question("choice:x", next(iter(_new_dependencies([dependency("c")], output()))).problem)
+    question = Question("choice:x", next(iter(_new_dependencies([dependency("c")], package({})))).problem)
     assert _reason(question, {"choice:*": "why"}) == "why"
     assert _reason(question, {"dependency:c": "why"}) is None
 

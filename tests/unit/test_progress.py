@@ -142,7 +142,9 @@ def test_with_json_nothing_is_told_beside_the_data(world: World) -> None:
         ((), {}, False),
         (("--color", "always"), {}, True),
         (("--color", "always"), {"NO_COLOR": "1"}, True),
+        ((), {"NO_COLOR": "1"}, False),
         ((), {"FORCE_COLOR": "1"}, True),
+        ((), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
         (("--color", "never"), {"FORCE_COLOR": "1"}, False),
         (("--color", "auto"), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
     ],
@@ -151,7 +153,7 @@ def test_colours_are_used_as_the_option_says_and_else_as_the_environment_says(
     world: World, words: tuple[str, ...], more: dict[str, str], coloured: bool
 ) -> None:
     done = world.run("plan", "nowhere", *words, **({"NO_COLOR": None, "FORCE_COLOR": None} | more))
-    assert ("\x1b[" in done.stderr) == coloured
+    assert ("\x1b" in done.stderr) == ("\x1b[1;31merror[U001]" in done.stderr) == coloured
 
 
 def terminal(world: World, *words: str, **more: str) -> tuple[int, str]:

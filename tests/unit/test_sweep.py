@@ -116,24 +116,17 @@ def test_a_changed_manifest_is_tried_anew(later: Later) -> None:
     assert "4 commits, 0 of them tried before" in later.world.good("sweep", "seed..main").stderr
 
 
-def test_two_at_a_time_give_what_one_gives(later: Later) -> None:
-    one, two = sweep(later), sweep(later, "--jobs", "2", "--out", "other")
-    assert one["first_failures"] == two["first_failures"] and two["tried"] == 4
-
-
 def test_a_stride_tries_the_last_commit_always(later: Later) -> None:
     found = sweep(later, "--every", "3")
     assert (found["tried"], found["survived"]) == (2, 2)
 
 
-@pytest.mark.parametrize("words", ["seed", "seed..", "..main", "a...b"])
-def test_what_is_no_range_is_usage(later: Later, words: str) -> None:
-    assert later.world.run("sweep", words).returncode == 2
-
-
-def test_a_dask_cluster_gives_what_this_process_gives(later: Later) -> None:
-    pytest.importorskip("distributed")
-    one, two = sweep(later), sweep(later, "--backend", "dask", "--jobs", "2", "--out", "other")
+@pytest.mark.parametrize(("backend", "needs"), [("loky", "joblib"), ("dask", "distributed")])
+def test_two_at_a_time_here_or_on_a_cluster_give_what_one_gives(
+    later: Later, backend: str, needs: str
+) -> None:
+    pytest.importorskip(needs)
+    one, two = sweep(later), sweep(later, "--backend", backend, "--jobs", "2", "--out", "other")
     assert one["first_failures"] == two["first_failures"] and two["tried"] == 4
 
 
@@ -161,9 +154,13 @@ def test_releases_are_named_by_their_versions_on_the_page_and_in_the_drawing() -
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [("pypi:0.5.8..0.5.8", "no release after 0.5.8"), ("pypi:0.5.8..main", "Invalid version: 'main'")],
+    [
+        *((words, "name two upstreams as A..B") for words in ("seed", "seed..", "..main", "a...b")),
+        ("pypi:0.5.8..0.5.8", "no release after 0.5.8"),
+        ("pypi:0.5.8..main", "Invalid version: 'main'"),
+    ],
 )
-def test_a_range_of_releases_that_is_none_is_usage(later: Later, words: str, says: str) -> None:
+def test_what_is_no_range_of_commits_or_releases_is_usage(later: Later, words: str, says: str) -> None:
     done = later.world.run("sweep", words, "--offline")
     assert done.returncode == 2
     assert says in done.stderr

@@ -68,8 +68,8 @@ def command(
     output.stage("reading the wheel")
     view = files.mapped(wheel)
     edited = lockfile.edited(request.root, upstream, manifest) is not None
-    label, commit = label_of(upstream, manifest, request.without, edited), upstream.commit or upstream.spec
-    origin = repack.Origin(wheel.name, hashlib.sha256(view).hexdigest(), len(view), label, commit)
+    label = label_of(upstream, manifest, request.without, edited)
+    origin = repack.Origin(wheel.name, hashlib.sha256(view).hexdigest(), len(view), label, upstream.commit)
     output.note(f"wheel   {origin.name}  {origin.size:,} bytes  sha256 {origin.sha256}")
     opened = wheel_archive.read(view)
     if own := differing(opened, done.upstream, manifest):

@@ -78,7 +78,7 @@ def command(
             output.data({"pin": pin})
         return
     old = options.resolve(replace(request, upstream=origin or _nearest(request, new)))
-    folder = folders.place(request.root, new.commit, given)
+    folder = request.root / folders.FOLDER / new.commit
     decisions = folders.decisions(previous or folder)
     decisions |= dict.fromkeys(decide, because or "")
     if decide:  # a comparison that is interrupted loses no answer

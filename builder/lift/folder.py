@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,12 +34,7 @@ class State:
     old: str
     new: str
     digest: str  # of the manifest and its overlays that the proposal is for
-    questions: tuple[str, ...] = ()  # the ids of those that are open, and of their parts
-
-
-def place(root: Path, commit: str | None, spec: str) -> Path:
-    """The folder of a lift to an upstream."""
-    return root / FOLDER / (commit or re.sub(r"[^\w.-]", "-", spec))
+    questions: tuple[str, ...]  # the ids of those that are open, and of their parts
 
 
 def under_way(root: Path) -> list[Path]:

@@ -121,12 +121,11 @@ class History:
 
 def between(old: Upstream, new: Upstream) -> History:
     """The history from one upstream to the other, as far as one repository has both commits."""
-    if not isinstance(new.blobs, GitBlobs) or not old.commit or not new.commit:
+    if not isinstance(new.blobs, GitBlobs):
         return History()
     git_dir = new.blobs.git_dir
     try:
-        if not git.run(git_dir, "merge-base", old.commit, new.commit).strip():
-            return History()
+        git.run(git_dir, "merge-base", old.commit, new.commit)  # fails where they have no common history
         out = git.run(
             git_dir, "log", "--first-parent", "--diff-merges=first-parent", "--reverse", "-z", "-M",
             "--name-status", "--format=%x01%H%x00%s", f"{old.commit}..{new.commit}", "--",
@@ -170,7 +169,7 @@ def same_content(old: Tree, new: Tree) -> dict[str, str]:
 def distances(commits: Iterable[str], new: Upstream) -> dict[str, int]:
     """For each of these commits that `new` descends from, the number of first-parent commits between."""
     counts: dict[str, int] = {}
-    if isinstance(new.blobs, GitBlobs) and new.commit:
+    if isinstance(new.blobs, GitBlobs):
         for commit in commits:
             with suppress(git.GitError):
                 git.run(new.blobs.git_dir, "merge-base", "--is-ancestor", commit, new.commit)

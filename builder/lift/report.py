@@ -250,9 +250,8 @@ def _json(value: Any) -> Any:
 
 def named(upstream: Upstream) -> str:
     """An upstream by the name that the user gave, with its commit."""
-    short = upstream.commit[:SHORT] if upstream.commit else ""
-    asked = upstream.spec
-    return short if short and upstream.commit and upstream.commit.startswith(asked) else f"{asked} ({short})"
+    short = upstream.commit[:SHORT]
+    return short if upstream.commit.startswith(upstream.spec) else f"{upstream.spec} ({short})"
 
 
 def cited(commit: Commit) -> str:

@@ -23,10 +23,8 @@ from builder.parallel import Future
 from builder.pipeline.ranges import About, about
 from builder.pipeline.request_key import own_digest
 from builder.pipeline.run import Recalled, digest_of
-from builder.tree import GITLINK, Snapshot
-from builder.upstream import git
 from builder.upstream.commits import read as read_commit
-from builder.upstream.model import Sources, snapshot
+from builder.upstream.model import Sources, Upstream, snapshot
 from builder.upstream.resolve import resolve
 
 BACKENDS = ("loky", "dask", "ray")
@@ -119,25 +117,23 @@ def try_in_child(job: Job, commits: Sequence[Commit]) -> list[Tried]:
 def _attempt(job: Job, commit: Commit, recall: Recalled) -> Tried:
     started, spent = time.monotonic(), _cpu()
     gc.disable()
-    when, files, known = _read(job, commit)
-    problems = trial(files, job.manifest, recall, known).problems
-    del files
+    upstream, known = _read(job, commit)
+    problems = trial(snapshot(upstream), job.manifest, recall, known).problems
     gc.collect()
     return Tried(
-        job.key, commit.id, commit.subject, commit.number, when, _wrong(problems, job.manifest),
+        job.key, commit.id, commit.subject, commit.number, upstream.time, _wrong(problems, job.manifest),
         round(_cpu() - spent, 2), round(time.monotonic() - started, 2),
     )  # fmt: skip
 
 
-def _read(job: Job, commit: Commit) -> tuple[int, Snapshot, About]:
-    """Return when a commit or release was made, its files, and what is known of it."""
+def _read(job: Job, commit: Commit) -> tuple[Upstream, About]:
+    """Return a commit or release, and what is known of it."""
     if isinstance(job.source, Sources):
         release = resolve(f"{INDEX}{commit.id}", job.source)
-        return release.time, snapshot(release), about(release, job.manifest)
-    read = read_commit(job.source, commit.id, job.manifest.upstream.project)
-    blobs = git.read_blobs(job.source, [e.blob for e in read.tree.values() if e.mode != GITLINK])
+        return release, about(release, job.manifest)
     pinned = any(pin.commit == commit.id for pin in job.manifest.upstream.pins.values())
-    return read.time, Snapshot(read.tree, blobs), About(unproven=not pinned)
+    upstream = read_commit(job.source, commit.id, job.manifest.upstream.project)
+    return upstream, About(unproven=not pinned)
 
 
 def _cpu() -> float:

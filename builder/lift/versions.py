@@ -72,5 +72,5 @@ def pin_of(new: Upstream, manifest: Manifest, between: Span) -> Proposal | None:
         keys = f'{new.kind}: "{new.version}"' + (f', python: "{python[1]}.{python[2]}"' if python else "")
         pin = f"{{{keys}, sha256: {new.archive.sha256}}}"
         return Proposal("pin", BASE, key=f"release-{new.version}", text=pin)
-    pin = f"{{commit: {scalar(new.commit or '')}, version: {version_scalar(between.since)}}}"
-    return Proposal("pin", BASE, key=f"at-{new.commit[:9]}", text=pin) if new.commit else None
+    pin = f"{{commit: {scalar(new.commit)}, version: {version_scalar(between.since)}}}"
+    return Proposal("pin", BASE, key=f"at-{new.commit[:9]}", text=pin)

@@ -38,8 +38,7 @@ def find(
         upstream = resolve(path, Sources(None, cache, "", True, {}))
     except BuildError as error:
         raise _hinted(error, "give the folder of a clone, or a release: `init pypi:NAME==VERSION`") from None
-    fields = {"commit": str(upstream.commit)}
-    return upstream, Source("seed", fields, _address(repository)), "", repository
+    return upstream, Source("seed", {"commit": upstream.commit}, _address(repository)), "", repository
 
 
 def _release(asked: str, cache: Path, offline: bool, python: str | None) -> tuple[Upstream, Source, str]:

@@ -54,7 +54,7 @@ class Upstream:
     """An upstream tree and where it came from."""
 
     spec: str  # as the user named it
-    commit: str | None  # 40 hex digits; for a release a computed one, the same on every machine
+    commit: str  # 40 hex digits; for a release a computed one, the same on every machine
     tree: Tree
     origin: str  # one sentence for people: where it came from
     time: int  # committer time in epoch seconds; for a release archive.SDIST_TIME

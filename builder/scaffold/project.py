@@ -70,7 +70,7 @@ class _Settings:
 
     @property
     def project(self) -> Mapping[str, Any]:
-        return _table(self.toml, "project")
+        return _mapping(self.toml.get("project"))
 
     @property
     def backend(self) -> Any:
@@ -138,8 +138,7 @@ def _describes(data: bytes, name: str) -> bool:
     return "project" in table or "build-system" in table or poetry is not None
 
 
-def _table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = values.get(key)
+def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
@@ -190,12 +189,10 @@ def _targets(settings: _Settings) -> Iterator[str]:
     project = settings.project
     tables = [project.get("scripts"), project.get("gui-scripts"), settings.tool("poetry", "scripts")]
     for groups in (project.get("entry-points"), settings.tool("poetry", "plugins")):
-        tables += list(groups.values()) if isinstance(groups, Mapping) else []
-    texts = [v for table in tables if isinstance(table, Mapping) for v in table.values()]
-    stated = settings.setup.get("entry_points")
-    if isinstance(stated, Mapping):
-        for lines in stated.values():
-            texts += lines.splitlines() if isinstance(lines, str) else list(lines)
+        tables += _mapping(groups).values()
+    texts = [text for table in tables for text in _mapping(table).values()]
+    for lines in _mapping(settings.setup.get("entry_points")).values():
+        texts += lines.splitlines() if isinstance(lines, str) else list(lines)
     for lines in settings.cfg.get("options.entry_points", {}).values():
         texts += lines.splitlines()
     for text in texts:
@@ -215,7 +212,7 @@ def _packages(
         if any(f"{one}/".startswith(f"{prefix}{folder}/") for one in python):
             packages[package] = prefix + folder
     for base, pattern, excluded in _told(settings):
-        tops = _tops(python, _above(prefix, base))
+        tops = _tops(python, prefix, base)
         packages |= {
             top: folder
             for top, folder in tops.items()
@@ -226,7 +223,7 @@ def _packages(
         }
     if packages:
         return packages
-    bases = [_tops(python, _above(prefix, base)) for base in ("src", "")]
+    bases = [_tops(python, prefix, base) for base in ("src", "")]
     for tops in bases:
         called = [top for top in tops if canonicalize_name(top) == canonicalize_name(name)]
         called += [top for top in tops if any(_matches(top, target) for target in targets)]
@@ -238,14 +235,11 @@ def _packages(
     return {}
 
 
-def _above(prefix: str, base: str) -> str:
+def _tops(python: Iterable[str], prefix: str, base: str) -> dict[str, str]:
+    """Import name -> folder of the outermost packages below the folder `base` of the project. `python`: the
+    folders with modules, sorted. A folder that holds none is a namespace, and no package."""
     base = base.removeprefix(".").strip("/")
-    return prefix + (f"{base}/" if base else "")
-
-
-def _tops(python: Iterable[str], above: str) -> dict[str, str]:
-    """Import name -> folder of the outermost packages below a folder. `python`: the folders with modules,
-    sorted. A folder that holds none is a namespace, and no package."""
+    above = prefix + (f"{base}/" if base else "")
     tops: dict[str, str] = {}
     for folder in python:
         package = folder.removeprefix(above).replace("/", ".")
@@ -274,26 +268,22 @@ def _is_name(text: str) -> bool:
 
 def _lines(value: Any) -> list[str]:
     """A list of a project file: as such, or as setup.cfg writes one."""
-    texts = (
-        re.split(r"[,\n]", value)
-        if isinstance(value, str)
-        else value
-        if isinstance(value, list | tuple)
-        else ()
-    )
+    if isinstance(value, str):
+        value = re.split(r"[,\n]", value)
+    texts = value if isinstance(value, list | tuple) else ()
     return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
 
 
 def _setuptools(settings: _Settings) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     """What each file tells setuptools: the packages, or `{find: ...}`, and `package-dir`."""
-    yield settings.tool("setuptools", "packages"), _table(settings.tool("setuptools") or {}, "package-dir")
+    yield settings.tool("setuptools", "packages"), _mapping(settings.tool("setuptools", "package-dir"))
     options = settings.cfg.get("options", {})
     packages: Any = options.get("packages")
     if str(packages).startswith("find"):
         packages = {"find": settings.cfg.get("options.packages.find", {})}
     folders = (line.partition("=") for line in _lines(options.get("package_dir")))
     yield packages, {package.strip(): folder.strip() for package, _, folder in folders}
-    yield settings.setup.get("packages"), _table(settings.setup, "package_dir")
+    yield settings.setup.get("packages"), _mapping(settings.setup.get("package_dir"))
 
 
 def _mapped(settings: _Settings) -> Iterator[tuple[str, str]]:
@@ -310,7 +300,7 @@ def _told(settings: _Settings) -> Iterator[tuple[str, str, Sequence[str]]]:
     for packages, folders in stated:
         base = str(folders.get("", ""))
         if isinstance(packages, Mapping):
-            find = _table(packages, "find")
+            find = _mapping(packages.get("find"))
             for where in _lines(find.get("where")) or [base]:
                 for pattern in _lines(find.get("include")) or "*":
                     yield where, pattern, _lines(find.get("exclude"))
@@ -336,10 +326,10 @@ def _told(settings: _Settings) -> Iterator[tuple[str, str, Sequence[str]]]:
 
 
 def _extras(settings: _Settings) -> Iterator[str]:
-    yield from _table(settings.project, "optional-dependencies")
-    yield from _table(settings.tool("poetry") or {}, "extras")
+    yield from _mapping(settings.project.get("optional-dependencies"))
+    yield from _mapping(settings.tool("poetry", "extras"))
     yield from settings.cfg.get("options.extras_require", {})
-    yield from _table(settings.setup, "extras_require")
+    yield from _mapping(settings.setup.get("extras_require"))
 
 
 def _repository(settings: _Settings) -> str:
@@ -350,8 +340,7 @@ def _repository(settings: _Settings) -> str:
     texts |= {label.strip().lower(): url.strip() for label, _, url in listed}
     poetry = settings.tool("poetry")
     for urls in (settings.setup.get("project_urls"), poetry, settings.project.get("urls")):
-        if isinstance(urls, Mapping):
-            texts |= {str(label).lower(): str(url) for label, url in urls.items()}
+        texts |= {str(label).lower(): str(url) for label, url in _mapping(urls).items()}
     for word in ("repository", "source", "code", "github", "homepage"):
         for label, url in texts.items():
             if word in label and re.fullmatch(r"https://\S+", url):

@@ -57,7 +57,7 @@ def _lines(
     yield "upstream:"
     if source.repository == NO_REPOSITORY:
         yield "  # The release names no repository. Put its address here; a release is built without it."
-    yield f"  repository: {quoted(source.repository or NO_REPOSITORY)}"
+    yield f"  repository: {quoted(source.repository)}"
     yield f"  project: {quoted(project.name)}"
     yield f"  folder: {quoted(project.folder or '.')}"
     yield f"  default: {source.pin}"

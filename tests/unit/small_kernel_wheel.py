@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 
 import pytest
+from small_files import FILES
 
 from builder.emit.archive import join
 from builder.errors import BuildError, Mark
@@ -33,6 +34,12 @@ FILES_OF_WHEEL: dict[str, bytes] = {
     "sgl_kernel/sm90/common_ops.abi3.so": b"\x7fELF90" * 4000,
     "sgl_kernel/sm100/common_ops.abi3.so": b"\x7fELF100" * 5000,
     "lib/mscclpp.so": b"\x7fELFlib",
+}
+#: As the kernel of the small world gives it.
+FILES_OF_SMALL_WORLD = {
+    **FILES_OF_WHEEL,
+    "sgl_kernel/__init__.py": FILES["sgl-kernel/python/sgl_kernel/__init__.py"],
+    "sgl_kernel/fancy_ops.abi3.so": b"\x7fELF" * 9,
 }
 
 

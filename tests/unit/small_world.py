@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import READ_AT_START, run_here
+from jsonschema import Draft7Validator
 from small_files import FILES, MANIFEST, OVERLAYS, PARSER
 from upstream_repo import Repo
 
@@ -133,6 +135,13 @@ def folder_bytes(folder: Path, but: Sequence[str] = ()) -> dict[str, tuple[int, 
         data = os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes()
         found[name] = (path.lstat().st_mode, data)
     return found
+
+
+def schema(name: str) -> Draft7Validator:
+    """What checks data against a file of `schema/`."""
+    loaded = json.loads((ROOT / "schema" / f"{name}.schema.json").read_bytes())
+    Draft7Validator.check_schema(loaded)
+    return Draft7Validator(loaded)
 
 
 def codes(text: str) -> list[str]:

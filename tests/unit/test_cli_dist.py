@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft7Validator
 from small_files import FILES
-from small_world import ROOT, World, codes, small_world
+from small_world import ROOT, World, codes, schema, small_world
 from upstream_repo import git
 
 from builder.errors import GATE_FAILED
@@ -41,12 +40,6 @@ def ledger(world: World) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (world.home / "dist/ledger.jsonl").read_bytes().splitlines()]
 
 
-def schema(name: str) -> Draft7Validator:
-    loaded = json.loads((ROOT / "schema" / f"{name}.schema.json").read_bytes())
-    Draft7Validator.check_schema(loaded)
-    return Draft7Validator(loaded)
-
-
 def read(world: World, path: str) -> str:
     return (world.home / "dist/tree" / path).read_text("utf-8")
 
@@ -59,7 +52,7 @@ def test_the_small_manifest_uses_every_key_of_the_schema(world: World) -> None:
         for one in value if isinstance(value, list) else ():
             yield from mappings(one)
 
-    stated = mappings(json.loads((ROOT / "schema/manifest.schema.json").read_bytes()))
+    stated = mappings(schema("manifest").schema)
     known = {key for one in stated for key in one.get("properties", {})}
     used = {key for one in mappings(yaml.safe_load(world.manifest.read_text("utf-8"))) for key in one}
     # a release pin needs a package index; a count above one is tested where edits are, closed
@@ -107,17 +100,14 @@ def test_out_holds_exactly_what_is_promised(world: World) -> None:
     assert [p.name for p in world.home.iterdir() if "sglang-deepseek" in p.name] == []
 
 
-def test_build_json_and_every_ledger_line_fit_their_schemas(world: World) -> None:
+def test_build_json_surface_json_and_every_ledger_line_fit_their_schemas(world: World) -> None:
     assert list(schema("build").iter_errors(build(world))) == []
+    loaded = json.loads((world.home / "dist/surface.json").read_bytes())
+    assert list(schema("surface").iter_errors(loaded)) == []
     rows = ledger(world)
     row = schema("ledger")
     assert [error.message for line in rows for error in row.iter_errors(line)] == []
     assert [line["path"] for line in rows] == sorted(line["path"] for line in rows)
-
-
-def test_surface_json_fits_its_schema(world: World) -> None:
-    loaded = json.loads((world.home / "dist/surface.json").read_bytes())
-    assert list(schema("surface").iter_errors(loaded)) == []
 
 
 def test_git_apply_turns_the_upstream_commit_into_the_output_tree(world: World, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from filelock import FileLock
 from small_files import FILES
-from small_kernel_wheel import FILES_OF_WHEEL, NAME, wheel
+from small_kernel_wheel import FILES_OF_SMALL_WORLD, NAME, wheel
 from small_world import World, codes, commit_files
 from test_lift import (
     PRUNED,
@@ -26,6 +26,7 @@ from test_lift import (
     with_attrs,
     with_colours,
     with_martians,
+    with_requirement,
 )
 
 from builder.cli import options
@@ -36,8 +37,6 @@ from builder.pipeline.cut import cut
 from builder.pipeline.ranges import about
 from builder.pipeline.verify import verify
 from builder.upstream.model import snapshot
-
-PYPROJECT = "python/pyproject.toml"
 
 
 def test_every_code_has_an_example_or_the_reason_why_it_has_none() -> None:
@@ -227,15 +226,9 @@ def kernel_wheels(world: World) -> None:
         "      - {path: python/acme/extra.py, from: overlays/parser/extra.py}\n"
         "      - {path: sgl-kernel/python/sgl_kernel/added.py, from: overlays/parser/extra.py}",
     )
-    at(
-        world,
-        edited(FILES, PYPROJECT, ('  "packaging>=20",', '  "packaging>=20",\n  "sgl-kernel==1.2.3",')),
-    )
-    own = FILES["sgl-kernel/python/sgl_kernel/__init__.py"]
-    assert isinstance(own, bytes)
-    files = {**FILES_OF_WHEEL, "sgl_kernel/__init__.py": own, "sgl_kernel/fancy_ops.abi3.so": b"\x7fELF" * 9}
-    good = wheel(files)
-    patched = wheel({**files, "sgl_kernel/added.py": b"PATCHED = 1\n"})
+    at(world, with_requirement(FILES, "sgl-kernel==1.2.3"))
+    good = wheel(FILES_OF_SMALL_WORLD)
+    patched = wheel({**FILES_OF_SMALL_WORLD, "sgl_kernel/added.py": b"PATCHED = 1\n"})
     older = NAME.replace("1.2.3", "1.2.2")
     for name, data in {
         NAME: good, f"damaged/{NAME}": good[:-200], f"older/{older}": good, f"patched/{NAME}": patched

@@ -8,24 +8,15 @@ import zipfile
 
 import pytest
 from small_files import FILES
-from small_kernel_wheel import FILES_OF_WHEEL, NAME, wheel
+from small_kernel_wheel import FILES_OF_SMALL_WORLD, NAME, wheel
 from small_world import World, codes, small_world
+from test_lift import with_requirement
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    pyproject = FILES["python/pyproject.toml"]
-    assert isinstance(pyproject, bytes)
-    more = {
-        "python/pyproject.toml": pyproject.replace(
-            b'  "packaging>=20",\n', b'  "packaging>=20",\n  "sgl-kernel==1.2.3",\n'
-        )
-    }
-    found = small_world(tmp_path_factory.mktemp("world"), {**FILES, **more})
-    own = FILES["sgl-kernel/python/sgl_kernel/__init__.py"]
-    assert isinstance(own, bytes)
-    files = {**FILES_OF_WHEEL, "sgl_kernel/__init__.py": own, "sgl_kernel/fancy_ops.abi3.so": b"\x7fELF" * 9}
-    (found.home / NAME).write_bytes(wheel(files))
+    found = small_world(tmp_path_factory.mktemp("world"), with_requirement(FILES, "sgl-kernel==1.2.3"))
+    (found.home / NAME).write_bytes(wheel(FILES_OF_SMALL_WORLD))
     return found
 
 

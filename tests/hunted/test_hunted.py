@@ -11,39 +11,20 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from textwrap import dedent, indent
+from textwrap import dedent
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 import yaml
-
-from builder.manifest.load import parse, read_schema
-from builder.specialize import final_texts
-from builder.specialize.evaluating.facts import Facts
-from builder.specialize.program import Policy, Program
-from builder.specialize.session import specialize
+from small_package import facts_of, without_layout
 
 HERE = Path(__file__).parent
-MANIFEST = """\
-name: hunted
-label: hunted
-upstream:
-  repository: https://example.org/up.git
-  default: seed
-  pins:
-    seed: {commit: 0123456789abcdef0123456789abcdef01234567}
-packages: {pkg: pkg}
-roots:
-  modules: [pkg.main]
-  models: {package: pkg.models, keep: [one]}
-batches:
-  - id: one
-    why: what is true on the target
-    facts:
-      predicates:
-        plat.is_hip: {value: false, optional: not every program asks}
-        plat.is_new: {value: true, optional: not every program asks}
+#: What is true on the target; a program may state more.
+FACTS = """\
+facts:
+  predicates:
+    plat.is_hip: {value: false, optional: not every program asks}
+    plat.is_new: {value: true, optional: not every program asks}
 """
 #: What the platform says at run time, as the facts have it.
 PLATFORM = "def is_hip(): return False\ndef is_new(): return True\n"
@@ -77,28 +58,15 @@ def test_a_program_behaves_as_before_or_the_build_stops(
     kept = {"pkg/__init__.py": b"", "pkg/mod.py": case["mod"].encode()}
     kept |= {path: text.encode() for path, text in case.get("files", {}).items()}
     gone = {path: text.encode() for path, text in case.get("gone", {}).items()}
-    upstream = {**kept, **gone}
-    with patch.object(final_texts, "format_files", lambda texts: {}):  # layout is not meaning
-        program = Program(
-            files=kept,
-            upstream=upstream,
-            names={path: _module(path) for path in upstream},
-            removed=frozenset(map(_module, gone)),
-        )
-        result = specialize(program, Policy(_facts(case), prune_symbols=lambda path: True))
+    result = without_layout(kept, gone, facts_of(FACTS + case.get("facts", "")))
     if result.leftovers:
         return
     around = {"plat.py": PLATFORM.encode()}
     around |= {path: text.encode() for path, text in case.get("extra", {}).items()}
-    before = upstream if case.get("ref_gone", True) else kept
+    before = {**kept, **gone} if case.get("ref_gone", True) else kept
     drive = dedent(case.get("drive", DRIVER))
     after = programs.behaviour(tmp_path / "after", {**kept, **result.files, **around}, drive)
     assert after == programs.behaviour(tmp_path / "before", {**before, **around}, drive)
-
-
-def _facts(case: Mapping[str, Any]) -> Facts:
-    text = MANIFEST + indent(case.get("facts", ""), "    ")
-    return Facts.of(parse(text.encode(), "hunted.yaml", {}, read_schema(HERE.parents[1])))
 
 
 class Programs:
@@ -160,7 +128,3 @@ def programs() -> Iterator[Programs]:
     found = Programs()
     yield found
     found.end()
-
-
-def _module(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

@@ -5,54 +5,27 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from textwrap import indent
 
 import pytest
 from pages import Section, sections
+from small_package import facts_of, module_of
 
-from builder.manifest.load import parse, read_schema
-from builder.specialize.evaluating.facts import Facts
 from builder.specialize.program import Policy, Program
 from builder.specialize.results import Specialized
 from builder.specialize.session import specialize
 
 HERE = Path(__file__).parent
-HEAD = """\
-name: spec
-label: spec
-upstream:
-  repository: https://example.org/up.git
-  default: seed
-  pins:
-    seed: {commit: 0123456789abcdef0123456789abcdef01234567}
-packages: {pkg: pkg}
-roots:
-  modules: [pkg.main]
-  models: {package: pkg.models, keep: [one]}
-facts:
-  quiet_imports: [plat, torch, other]
-batches:
-  - id: spec
-    why: what the page states
-"""
-
-
-def facts(section: Section) -> Facts:
-    text = HEAD + indent(section.facts, "    ")
-    return Facts.of(parse(text.encode(), f"{section.page}.md", {}, read_schema(HERE.parents[1])))
+BASE = "facts: {quiet_imports: [plat, torch, other]}\n"
 
 
 def specialized(section: Section, files: Mapping[str, bytes]) -> Specialized:
     program = Program(
         files=files,
         upstream={**section.before, **section.upstream},
-        names={path: _module(path) for path in section.before},
+        names={path: module_of(path) for path in section.before},
     )
-    return specialize(program, Policy(facts(section), prune_symbols=lambda path: section.prune))
-
-
-def _module(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    facts = facts_of(section.facts, BASE)
+    return specialize(program, Policy(facts, prune_symbols=lambda path: section.prune))
 
 
 @pytest.mark.parametrize("section", sections(HERE), ids=str)

@@ -7,25 +7,20 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
-from textwrap import indent
-from unittest.mock import patch
 
-from manifest_text import manifest
 from program_imports import modules
 from program_parts import AROUND, BATCH, FACTS
 from program_run import run
 from random_program import Program
+from small_package import facts_of, module_of, without_layout
 
-from builder.specialize import final_texts
-from builder.specialize import program as whole
-from builder.specialize.evaluating.facts import Facts
 from builder.specialize.results import Specialized
-from builder.specialize.session import specialize
 
-GONE = {"pkg/gone.py": "class Gone: pass\nclass GoneError(Exception): pass\n", "pkg/void.py": "missing = 1\n"}
-KNOWN = Facts.of(
-    manifest("batches:\n  - id: one\n    why: what is true on the target\n" + indent(FACTS, "    "))
-)
+GONE = {
+    "pkg/gone.py": b"class Gone: pass\nclass GoneError(Exception): pass\n",
+    "pkg/void.py": b"missing = 1\n",
+}
+KNOWN = facts_of(FACTS)
 #: How often each program runs, with other choices each time.
 RUNS = 3
 
@@ -43,23 +38,15 @@ def imported(seed: int) -> dict[str, str]:
 
 
 def specialized(files: Mapping[str, str]) -> Specialized:
-    names = {path: _module(path) for path in (*files, *GONE)}
-    facts = replace(KNOWN, named=_named(files))
-    with patch.object(final_texts, "format_files", lambda texts: {}):  # layout is not meaning
-        program = whole.Program(
-            files={path: text.encode() for path, text in files.items()},
-            upstream={path: text.encode() for path, text in {**files, **GONE}.items()},
-            names=names,
-            removed=frozenset(map(_module, GONE)),
-        )
-        return specialize(program, whole.Policy(facts, prune_symbols=lambda path: True))
+    kept = {path: text.encode() for path, text in files.items()}
+    return without_layout(kept, GONE, replace(KNOWN, named=_named(files)))
 
 
 def _named(files: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """The functions and methods that a word names: name -> qualified names."""
     found: dict[str, list[str]] = {}
     for path, text in files.items():
-        stack = [(_module(path), ast.parse(text).body)]
+        stack = [(module_of(path), ast.parse(text).body)]
         while stack:
             owner, body = stack.pop()
             for stmt in body:
@@ -95,7 +82,3 @@ def differences(written: Mapping[str, str], later: Mapping[str, str]) -> list[st
                     different.append(f"{sources}\n--- after ---\n{after[path]}\n--- {one}\n--- {two}\n")
                     break
     return different
-
-
-def _module(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

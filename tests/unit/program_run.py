@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from program_parts import FRAMEWORK
+from small_package import module_of
 
 #: What the platform says at run time: as the facts have it, and what only the facts' truth tells of.
 WORLD = {
@@ -118,7 +119,7 @@ class _Later:
     """Finds modules that run when they are imported, and not before."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
-        self.paths = {_module(path): path for path in files}
+        self.paths = {module_of(path): path for path in files}
         self.files = files
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
@@ -145,7 +146,7 @@ def run(
     outcome = Outcome()
     effects = _Effects(seed, outcome)
     modules = _modules(effects, gone)
-    names = (*modules, *map(_module, (*files, *later)), "aiter", "pkg.gone")
+    names = (*modules, *map(module_of, (*files, *later)), "aiter", "pkg.gone")
     before = {name: sys.modules.get(name) for name in names}
     finder = _Later(later)
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
@@ -167,7 +168,7 @@ def run(
 def _enter(files: Mapping[str, str], effects: _Effects) -> str:
     try:
         for path, text in files.items():
-            module = types.ModuleType(_module(path))
+            module = types.ModuleType(module_of(path))
             if path.endswith("__init__.py"):
                 module.__path__ = []
             sys.modules[module.__name__] = module
@@ -212,7 +213,3 @@ def _modules(effects: _Effects, gone: bool) -> dict[str, types.ModuleType]:
         classes = {"Gone": type("Gone", (), {}), "GoneError": type("GoneError", (Exception,), {})}
         found["pkg.gone"] = module("pkg.gone", **classes)
     return found
-
-
-def _module(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

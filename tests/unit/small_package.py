@@ -1,10 +1,14 @@
-"""A few Python files, specialized: what the tests of the fixpoint and of the cleanup start from."""
+"""A few Python files, specialized: what the tests of the specializer start from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from textwrap import dedent
+from textwrap import dedent, indent
+from unittest.mock import patch
 
+from manifest_text import BATCH, manifest
+
+from builder.specialize import final_texts
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fold_cache import Recall
 from builder.specialize.program import Memo, Policy, Program
@@ -26,6 +30,20 @@ def sources(texts: Mapping[str, str]) -> dict[str, bytes]:
 
 def module_of(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def facts_of(statements: str, base: str = "") -> Facts:
+    """The facts of a manifest with one batch, which states these; `base` stands outside of it."""
+    return Facts.of(manifest(base + BATCH + indent(statements, "    ")))
+
+
+def without_layout(kept: Mapping[str, bytes], gone: Mapping[str, bytes], facts: Facts) -> Specialized:
+    """Specialize what is kept of a program that upstream has with `gone`. Layout is not meaning: no ruff."""
+    upstream = {**kept, **gone}
+    names = {path: module_of(path) for path in upstream}
+    program = Program(kept, upstream, names, removed=frozenset(map(module_of, gone)))
+    with patch.object(final_texts, "format_files", lambda texts: {}):
+        return specialize(program, Policy(facts, prune_symbols=lambda path: True))
 
 
 def run(

@@ -1,5 +1,6 @@
 """Runs the programs that hunts for unsound shapes found, before and after they are specialized.
 
+A page has `programs`, and above them the `texts` that several of them have.
 A program under `open` is one that still behaves otherwise, and names its shape in docs/soundness.md. Whoever
 mends it takes the line out.
 """
@@ -32,7 +33,7 @@ DRIVER = "import pkg.mod as m\nprint(repr(m.main()))"
 
 
 PAGES: dict[str, list[dict[str, Any]]] = {
-    page.stem: yaml.load(page.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    page.stem: yaml.load(page.read_text(encoding="utf-8"), yaml.CSafeLoader)["programs"]
     for page in sorted(HERE.glob("*.yaml"))
 }
 

@@ -83,19 +83,14 @@ class Browser:
                 **(more if kind == "keyDown" else {}),
             )  # fmt: skip
 
-    def resize(self, width: int, height: int = 900, dark: bool = False, media: str = "") -> None:
-        """Give the page a size in pixels, a colour scheme and a medium."""
+    def resize(self, width: int, dark: bool = False, media: str = "") -> None:
+        """Give the page a width in pixels, a colour scheme and a medium."""
         self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
             mobile=width < 600,
         )  # fmt: skip
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", media=media, features=[scheme])
-
-    def screenshot(self, file: Path, whole: bool = True) -> None:
-        """Write what the page looks like as PNG."""
-        found = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        file.write_bytes(base64.b64decode(found["data"]))
 
     def pdf(self) -> bytes:
         """The page as it is printed."""

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from benchmarks import closure
 from builder import json_xz
-
-SCRIPT = Path(__file__).parents[2] / "benchmarks/closure.py"
-
-
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("closure_script", SCRIPT)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-closure = _load()
 
 
 def report(packages: Mapping[str, tuple[str, list[str]]]) -> dict[str, Any]:
@@ -137,11 +122,13 @@ def test_a_conflict_stops_it(tmp_path: Path) -> None:
 
 
 def test_its_help_needs_no_builder_and_no_network() -> None:
-    done = subprocess.run([sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, closure.__file__, "--help"], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0 and "seed release" in done.stdout
 
 
 def test_the_page_in_docs_is_that_of_its_figures() -> None:
-    docs = SCRIPT.parents[1] / "docs"
+    docs = Path(closure.__file__).parents[1] / "docs"
     figures = json_xz.read(docs / "closure.json.xz")
     assert (docs / "closure.md").read_text() == closure.from_figures(figures)

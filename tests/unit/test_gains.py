@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import zipfile
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
-from small_world import small_world
+from small_world import ROOT, small_world
 
+from benchmarks import gains
 from builder import json_xz
 from builder.manifest.load import load
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
-
-ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "benchmarks/gains.py"
-
-
-def loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gains", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["gains"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-gains = loaded()
 
 
 def sides(before: Any, after: Any) -> dict[str, Any]:

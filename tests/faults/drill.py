@@ -52,7 +52,7 @@ class Drill:
         shutil.copytree(self.out, self.old, symlinks=True)
         self.world.good("dist")
         shutil.copytree(self.out, self.new, symlinks=True)
-        self._whole = {name: _contents(path) for name, path in (("old", self.old), ("new", self.new))}
+        self._whole = {name: folder_bytes(path) for name, path in (("old", self.old), ("new", self.new))}
         self._server = subprocess.Popen(
             [sys.executable, "-W", "ignore", str(SERVER), str(folder)], text=True,
             env=self.world.environment(SGLANG_MIRROR=None), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -95,7 +95,7 @@ class Drill:
         """`old`, `new` or `none`: what OUT holds. Fails on anything else, as on a mix."""
         if not self.out.exists():
             return "none"
-        here = _contents(self.out)
+        here = folder_bytes(self.out)
         for name, whole in self._whole.items():
             if here == whole:
                 return name
@@ -106,7 +106,3 @@ class Drill:
         beside = [p.name for p in self.world.home.iterdir() if p.name not in _OURS]
         scratch = self.cache / "tmp"
         return sorted(beside) + (sorted(p.name for p in scratch.iterdir()) if scratch.is_dir() else [])
-
-
-def _contents(folder: Path) -> dict[str, tuple[int, bytes]]:
-    return folder_bytes(folder, [".sglang-deepseek.index"])

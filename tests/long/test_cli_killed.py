@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from small_world import World, codes, small_world
-from stopping import Outputs, beside, contents, stopped
+from small_world import World, codes, folder_bytes, small_world
+from stopping import Outputs, beside, stopped
 
 from builder.emit.write import STAGES
 
@@ -61,9 +61,9 @@ def test_sigkill_anywhere_leaves_one_whole_output_and_the_next_run_cleans_up(
         # the one moment without an output: what was there lies beside, and the next run knows
         assert not (world.home / "dist").exists()
     else:
-        assert contents(world.home / "dist") == output_after(place, outputs)
+        assert folder_bytes(world.home / "dist") == output_after(place, outputs)
     world.good("dist")
-    assert contents(world.home / "dist") == outputs.new
+    assert folder_bytes(world.home / "dist") == outputs.new
     assert beside(world) == []
 
 
@@ -74,7 +74,7 @@ def test_an_interruption_anywhere_is_130_and_leaves_nothing_behind(
     done = stopped(world, place, signal.SIGINT, swap)
     assert done.returncode == 130, done.stderr
     assert "interrupted" in done.stderr and done.stdout == ""
-    assert contents(world.home / "dist") == output_after(place, outputs)
+    assert folder_bytes(world.home / "dist") == output_after(place, outputs)
     assert beside(world) == []
 
 
@@ -96,7 +96,7 @@ def test_an_interruption_that_python_swallows_comes_again(
 ) -> None:
     done = stopped(world, "fork", number)
     assert done.returncode == status, done.stderr
-    assert contents(world.home / "dist") == outputs.old and beside(world) == []
+    assert folder_bytes(world.home / "dist") == outputs.old and beside(world) == []
 
 
 def test_a_first_build_that_is_interrupted_leaves_no_output(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_an_interruption_of_the_whole_process_group_at_any_time_is_quiet(
         out, said = running.communicate(timeout=60)
         assert running.returncode in (0, 130), said
         assert "Traceback" not in said and "error[" not in said and out == "", said
-        assert contents(world.home / "dist") in (outputs.old, outputs.new)
+        assert folder_bytes(world.home / "dist") in (outputs.old, outputs.new)
         assert beside(world) == []
         world.good("dist", "--without", "awk")
 
@@ -137,7 +137,7 @@ def test_two_builders_of_different_outputs_leave_one_of_them_whole(world: World,
     for one in running:
         _, said = one.communicate(timeout=120)
         assert one.returncode == 0, said
-    assert contents(world.home / "dist") in (outputs.old, outputs.new) and beside(world) == []
+    assert folder_bytes(world.home / "dist") in (outputs.old, outputs.new) and beside(world) == []
 
 
 def test_a_builder_that_waits_too_long_for_another_says_so(world: World) -> None:
@@ -151,10 +151,10 @@ def test_a_builder_that_waits_too_long_for_another_says_so(world: World) -> None
     )
     try:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
-        before = contents(world.home / "dist")
+        before = folder_bytes(world.home / "dist")
         done = world.run("dist")
         assert (done.returncode, codes(done.stderr)) == (7, ["E004"])
-        assert contents(world.home / "dist") == before
+        assert folder_bytes(world.home / "dist") == before
     finally:
         holder.kill()
         holder.communicate()

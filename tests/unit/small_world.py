@@ -7,14 +7,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import READ_AT_START, run_here
 from jsonschema import Draft7Validator
 from small_files import FILES, MANIFEST, OVERLAYS, PARSER
-from upstream_repo import Repo
+from upstream_repo import Files, Repo
 
 from builder.tree import blob_id
 
@@ -83,12 +83,10 @@ def _sound(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProces
     return done
 
 
-def small_world(
-    folder: Path, files: Mapping[str, bytes | tuple[str, bytes]] = FILES, manifest: str = MANIFEST
-) -> World:
+def small_world(folder: Path, files: Files = FILES, manifest: str = MANIFEST) -> World:
     """The world below `folder`: upstream.git and home/."""
     repository = Repo(folder / "upstream.git")
-    commit = commit_files(repository, files, "refs/heads/main", "refs/tags/v1.2.3")
+    commit = repository.commit(files, "refs/heads/main", "refs/tags/v1.2.3")
     home = folder / "home"
     home.mkdir()
     text = manifest.replace("@COMMIT@", commit).replace("@PARSER@", blob_id(PARSER))
@@ -109,24 +107,21 @@ def place(text: str, inside: str | None = None) -> str:
 
 def commit_files(
     repository: Repo,
-    files: Mapping[str, bytes | tuple[str, bytes]],
+    files: Files,
     *refs: str,
     parent: str | None = None,
     subject: str = "a commit",
 ) -> str:
-    return repository.commit(
-        {
-            path: value if isinstance(value, bytes) else (value[0], repository.blob(value[1]))
-            for path, value in files.items()
-        },
-        *refs,
-        parent=parent,
-        subject=subject,
-    )
+    return repository.commit(files, *refs, parent=parent, subject=subject)
 
 
-def folder_bytes(folder: Path, but: Sequence[str] = ()) -> dict[str, tuple[int, bytes]]:
-    """path -> mode and content of all below a folder; symlinks as their targets."""
+def folder_bytes(
+    folder: Path, but: Sequence[str] = (".sglang-deepseek.index",)
+) -> dict[str, tuple[int, bytes]]:
+    """path -> mode and content of all below a folder; symlinks as their targets.
+
+    The index of an output is left out: it holds what the file system says of the files.
+    """
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))

@@ -65,16 +65,12 @@ class Outputs:
         world = small_world(folder)
         world.good("dist", "--without", "awk")
         world.good("dist", "--out", "../new")
-        return cls(world, contents(world.home / "dist"), contents(folder / "new"))
+        return cls(world, folder_bytes(world.home / "dist"), folder_bytes(folder / "new"))
 
     def copied(self, folder: Path) -> World:
         """The same world, to be written to."""
         shutil.copytree(self.world.home, folder / "home", symlinks=True)
         return World(self.world.repository, self.world.commit, folder / "home")
-
-
-def contents(folder: Path) -> object:
-    return folder_bytes(folder, [".sglang-deepseek.index"])
 
 
 def beside(world: World) -> list[str]:

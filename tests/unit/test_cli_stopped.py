@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from small_world import World
-from stopping import Outputs, beside, contents, stopped
+from small_world import World, folder_bytes
+from stopping import Outputs, beside, stopped
 
 CUTTING, WRITING = "builder.pipeline.reduce:specialize", "half"
 
@@ -39,9 +39,9 @@ def test_sigkill_leaves_one_whole_output_and_the_next_run_cleans_up(
     if after == "none":  # what was there lies beside
         assert not (world.home / "dist").exists()
     else:
-        assert contents(world.home / "dist") == getattr(outputs, after)
+        assert folder_bytes(world.home / "dist") == getattr(outputs, after)
     world.good("dist")
-    assert contents(world.home / "dist") == outputs.new and beside(world) == []
+    assert folder_bytes(world.home / "dist") == outputs.new and beside(world) == []
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_request_to_end_leaves_the_old_output_and_nothing_beside_it(
 ) -> None:
     done = stopped(world, place, number)
     assert done.returncode == status and "interrupted" in done.stderr and done.stdout == "", done.stderr
-    assert contents(world.home / "dist") == outputs.old and beside(world) == []
+    assert folder_bytes(world.home / "dist") == outputs.old and beside(world) == []
 
 
 def test_two_builders_of_one_output_both_end_well(world: World, outputs: Outputs) -> None:
@@ -67,4 +67,4 @@ def test_two_builders_of_one_output_both_end_well(world: World, outputs: Outputs
     for one in running:
         _, said = one.communicate(timeout=120)
         assert one.returncode == 0, said
-    assert contents(world.home / "dist") == outputs.new and beside(world) == []
+    assert folder_bytes(world.home / "dist") == outputs.new and beside(world) == []

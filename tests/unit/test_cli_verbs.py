@@ -409,7 +409,7 @@ def test_a_locked_pin_that_does_not_reproduce_is_refused_and_the_output_kept(wor
     assert list(schema("lock").iter_errors(loaded)) == [] and list(loaded["pins"]) == ["seed"]
     done = world.good("dist")
     assert "manifest.lock" not in done.stderr  # it reproduced: nothing to say
-    before = folder_bytes(world.home / "dist")
+    before = folder_bytes(world.home / "dist", ())
     good = lock.read_text("utf-8")
     tree = loaded["pins"]["seed"]["output_tree"]
     lock.write_text(good.replace(tree, "0" * 40), "utf-8")
@@ -417,7 +417,7 @@ def test_a_locked_pin_that_does_not_reproduce_is_refused_and_the_output_kept(wor
         done = world.run(*words)
         assert (done.returncode, codes(done.stderr)) == (1, ["G012"]), done.stderr
         assert tree in done.stderr and "0" * 40 in done.stderr
-    assert folder_bytes(world.home / "dist") == before and not (world.home / "new").exists()
+    assert folder_bytes(world.home / "dist", ()) == before and not (world.home / "new").exists()
     world.good("dist", "--update-lock")
     assert lock.read_text("utf-8") == good
 

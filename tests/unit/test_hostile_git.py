@@ -9,27 +9,21 @@ from pathlib import Path
 
 import pytest
 from small_files import FILES
-from small_world import World, codes, commit_files, folder_bytes
-from upstream_repo import git
+from small_world import World, codes, folder_bytes
+from upstream_repo import Repo, git
 
 
 @pytest.fixture
 def world(shared: World, tmp_path: Path) -> World:
     """A copy with a repository of its own to spoil."""
     shutil.copytree(shared.home, tmp_path / "home", symlinks=True)
-    repository = shutil.copytree(shared.repository.path, tmp_path / "upstream.git", symlinks=True)
-    made = type(shared.repository).__new__(type(shared.repository))
-    made.path = repository
-    return World(made, shared.commit, tmp_path / "home")
-
-
-def contents(folder: Path) -> object:
-    return folder_bytes(folder, [".sglang-deepseek.index"])
+    copy = shutil.copytree(shared.repository.path, tmp_path / "upstream.git", symlinks=True)
+    return World(Repo(copy), shared.commit, tmp_path / "home")
 
 
 def builds_the_same(world: World, shared: World, **more: str | None) -> None:
     world.good("dist", "--out", "../again", **more)
-    assert contents(world.home.parent / "again") == contents(shared.home / "dist")
+    assert folder_bytes(world.home.parent / "again") == folder_bytes(shared.home / "dist")
 
 
 def _witness(world: World) -> tuple[Path, Path]:
@@ -79,7 +73,7 @@ def test_a_cloned_repository_with_hooks_runs_none_either(world: World, shared: W
 
 
 def test_replace_refs_and_grafts_change_nothing(world: World, shared: World) -> None:
-    other = commit_files(world.repository, {**FILES, "README.md": b"another\n"})
+    other = world.repository.commit({**FILES, "README.md": b"another\n"})
     world.repository.git("update-ref", f"refs/replace/{world.commit}", other)
     (world.repository.path / "info").mkdir(exist_ok=True)
     (world.repository.path / "info/grafts").write_text(f"{world.commit} {other}\n")
@@ -129,11 +123,6 @@ def test_objects_from_alternates_count_and_their_absence_is_told(world: World, s
     assert not (world.home.parent / "third").exists()
 
 
-def _loose(world: World) -> list[Path]:
-    objects = world.repository.path / "objects"
-    return sorted(path for path in objects.glob("??/*") if path.is_file())
-
-
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "missing": lambda path: path.unlink(),
     "empty": lambda path: (path.chmod(0o644), path.write_bytes(b"")),
@@ -148,7 +137,7 @@ def test_every_damaged_object_is_told_or_not_needed(
     record_property: Callable[[str, object], None],
 ) -> None:  # fmt: skip
     """A seeded few of the objects: commit, trees and blobs are among them by their number."""
-    loose = _loose(world)
+    loose = sorted(path for path in (world.repository.path / "objects").glob("??/*") if path.is_file())
     chosen = loose[:: max(1, len(loose) // 5)]
     record_property("cases", len(chosen))
     refused = 0
@@ -157,7 +146,7 @@ def test_every_damaged_object_is_told_or_not_needed(
         damage(path)
         done = world.run("dist", "--out", "../again", BUILDER_CACHE=str(world.home.parent / "none"))
         if done.returncode == 0:
-            assert contents(world.home.parent / "again") == contents(shared.home / "dist")
+            assert folder_bytes(world.home.parent / "again") == folder_bytes(shared.home / "dist")
             shutil.rmtree(world.home.parent / "again")
         else:
             refused += 1
@@ -170,7 +159,7 @@ def test_every_damaged_object_is_told_or_not_needed(
 
 def test_a_shallow_clone_with_the_commit_is_enough(world: World, shared: World) -> None:
     shallow = world.home.parent / "shallow.git"
-    commit_files(world.repository, {**FILES, "later": b""}, "refs/heads/main", parent=world.commit)
+    world.repository.commit({**FILES, "later": b""}, "refs/heads/main", parent=world.commit)
     url = f"file://{world.repository.path}"
     git("clone", "-q", "--bare", "--depth=1", "--branch=v1.2.3", url, str(shallow))
     builds_the_same(world, shared, SGLANG_MIRROR=str(shallow))

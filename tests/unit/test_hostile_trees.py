@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 from small_files import FILES
 from small_world import World, codes, folder_bytes, small_world
-from upstream_repo import Repo, git
+from upstream_repo import Files, Repo, git
 
 from builder.upstream.git import GitError, list_tree
 
 BIG = 24_000_000
-Files = dict[str | bytes, bytes | tuple[str, str]]
 
 #: what a tree may hold: it comes through as it is
-STRANGE: dict[str, dict[str | bytes, bytes | tuple[str, bytes]]] = {
+STRANGE: dict[str, Files] = {
     "links out of the tree": {
         "scripts/out": ("120000", b"../../../../etc/passwd"),
         "scripts/absolute": ("120000", b"/etc/passwd"),
@@ -89,22 +88,16 @@ STRANGE: dict[str, dict[str | bytes, bytes | tuple[str, bytes]]] = {
 }
 
 
-def commit(
-    world: World, more: dict[str | bytes, bytes | tuple[str, bytes]], others: Files | None = None
-) -> str:
-    """A commit of upstream's files and more; `others` have the ids of objects."""
-    files: Files = (others or {}) | {
-        path: value if isinstance(value, bytes) else (value[0], world.repository.blob(value[1]))
-        for path, value in {**FILES, **more}.items()
-    }
-    return world.repository.commit(files, "refs/heads/strange")
+def commit(world: World, more: Files) -> str:
+    """A commit of upstream's files and more."""
+    return world.repository.commit({**FILES, **more}, "refs/heads/strange")
 
 
 @pytest.mark.parametrize("kind", STRANGE)
 def test_what_a_tree_may_hold_comes_through_byte_for_byte(tmp_path: Path, kind: str) -> None:
     world = small_world(tmp_path)
     # a folder of a submodule is part of real trees too
-    made = commit(world, STRANGE[kind], {"scripts/module": ("160000", world.commit)})
+    made = commit(world, {**STRANGE[kind], "scripts/module": ("160000", world.commit)})
     world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n  - python/acme/*.py\n")
     world.good("dist", "strange")
     tree = os.fsencode(world.home / "dist/tree")
@@ -164,7 +157,7 @@ def test_a_link_in_the_place_of_a_folder_of_the_old_output_is_not_followed(tmp_p
             {"scripts/place/file": b"2\n"},
         )
     ):
-        commit(world, more)  # type: ignore[arg-type]
+        commit(world, more)
         world.good("dist", "strange")
         assert list(outside.iterdir()) == [], turn
     assert (world.home / "dist/tree/scripts/place/file").read_bytes() == b"2\n"

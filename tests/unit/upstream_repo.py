@@ -28,6 +28,8 @@ dynamic = ["version"]
 version_file = "thing/_version.py"
 fallback_version = "0.0.0.dev0"
 """
+#: path -> the bytes of a regular file, or its mode with its bytes or the id of an object
+Files = Mapping[str | bytes, bytes | tuple[str, bytes | str]]
 
 
 class Repo:
@@ -43,17 +45,18 @@ class Repo:
     def blob(self, data: bytes) -> str:
         return self._store(b"blob", data)
 
-    def tree(self, files: Mapping[str | bytes, bytes | tuple[str, str]]) -> str:
-        """A tree with these files: bytes, or (mode, object id)."""
+    def tree(self, files: Files) -> str:
+        """A tree with these files."""
         here: list[tuple[bytes, bytes]] = []
-        below: dict[bytes, dict[str | bytes, bytes | tuple[str, str]]] = {}
+        below: dict[bytes, dict[str | bytes, bytes | tuple[str, bytes | str]]] = {}
         for path, value in files.items():
             raw = path if isinstance(path, bytes) else path.encode()
             folder, slash, rest = raw.partition(b"/")
             if slash:
                 below.setdefault(folder, {})[rest] = value
             else:
-                mode, oid = ("100644", self.blob(value)) if isinstance(value, bytes) else value
+                mode, data = ("100644", value) if isinstance(value, bytes) else value
+                oid = data if isinstance(data, str) else self.blob(data)
                 here.append((raw, b"%s %s\0" % (mode.encode(), raw) + bytes.fromhex(oid)))
         for folder, inside in below.items():
             entry = b"40000 %s\0" % folder + bytes.fromhex(self.tree(inside))
@@ -73,7 +76,7 @@ class Repo:
 
     def commit(
         self,
-        files: Mapping[str | bytes, bytes | tuple[str, str]],
+        files: Files,
         *refs: str,
         time: int = 1_700_000_000,
         parent: str | None = None,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 import pytest
 from small_package import output, run
 
-USES = """
-    from pkg.platform import is_npu
+USES = """\
+from pkg.platform import is_npu
 
-    def main(x):
-        if is_npu():
-            return helper(x)
-        return x
+def main(x):
+    if is_npu():
+        return helper(x)
+    return x
 """
+HELPER = "def helper(x):\n    return x\n"
+BOTH = f"{HELPER}\n\n{USES}"
 
 
 def test_a_helper_that_only_a_folded_branch_called_leaves_with_its_own_helpers() -> None:
@@ -43,7 +43,7 @@ def test_a_helper_that_only_a_folded_branch_called_leaves_with_its_own_helpers()
 
 
 def test_a_chain_of_helpers_over_several_files_leaves_in_one_round() -> None:
-    files = {"pkg/a.py": "from pkg.b import one\n" + dedent(USES).replace("helper", "one")}
+    files = {"pkg/a.py": "from pkg.b import one\n" + USES.replace("helper", "one")}
     for name, following in (("b", "c"), ("c", "d"), ("d", "e")):
         files[f"pkg/{name}.py"] = (
             f"from pkg.{following} import {following}\n\n\n"
@@ -75,7 +75,7 @@ def test_a_function_stays_while_its_name_is_used_elsewhere() -> None:
 
 
 def test_a_name_that_upstream_never_used_stays() -> None:
-    after = output({"pkg/a.py": "def offered():\n    return 1\n\n\n" + dedent(USES)})
+    after = output({"pkg/a.py": "def offered():\n    return 1\n\n\n" + USES})
     assert "def offered" in after["pkg/a.py"]
 
 
@@ -91,19 +91,18 @@ def test_a_name_that_upstream_never_used_stays() -> None:
     ids=["exported", "dotted string", "quoted annotation", "alias", "attribute"],
 )
 def test_any_other_reference_keeps_a_definition(use: str) -> None:
-    after = output({"pkg/a.py": "def helper(x):\n    return x\n\n\n" + dedent(USES), "pkg/b.py": use})
+    after = output({"pkg/a.py": BOTH, "pkg/b.py": use})
     assert "def helper" in after["pkg/a.py"]
 
 
 def test_a_definition_named_in_the_project_file_stays() -> None:
-    text = "def helper(x):\n    return x\n\n\n" + dedent(USES)
     project = b'[project.scripts]\nrun = "pkg.a:helper"\n'
-    assert "def helper" in output({"pkg/a.py": text}, extra=[project])["pkg/a.py"]
-    assert "def helper" not in output({"pkg/a.py": text})["pkg/a.py"]
+    assert "def helper" in output({"pkg/a.py": BOTH}, extra=[project])["pkg/a.py"]
+    assert "def helper" not in output({"pkg/a.py": BOTH})["pkg/a.py"]
 
 
 def test_a_prefix_that_getattr_completes_keeps_what_begins_with_it_in_a_module_at_hand() -> None:
-    text = "def forward_fast(x):\n    return x\n\n\n" + dedent(USES).replace("helper", "forward_fast")
+    text = BOTH.replace("helper", "forward_fast")
     other = 'def call(x, how):\n    return getattr(x, f"forward_{how}")\n'
     assert "def forward_fast" not in output({"pkg/a.py": text, "pkg/b.py": other})["pkg/a.py"]
     held = "import pkg.a\n\n\n" + other.replace("getattr(x", "getattr(pkg.a")
@@ -112,43 +111,40 @@ def test_a_prefix_that_getattr_completes_keeps_what_begins_with_it_in_a_module_a
 
 
 def test_a_decorator_that_we_do_not_know_keeps_its_function() -> None:
-    text = "@register\ndef helper(x):\n    return x\n\n\n" + dedent(USES)
-    assert "def helper" in output({"pkg/a.py": "from x import register\n\n\n" + text})["pkg/a.py"]
-    plain = text.replace("@register", "@lru_cache")
-    after = output({"pkg/a.py": "from functools import lru_cache\n\n\n" + plain})
+    unknown = "from x import register\n\n\n@register\n" + BOTH
+    assert "def helper" in output({"pkg/a.py": unknown})["pkg/a.py"]
+    after = output({"pkg/a.py": "from functools import lru_cache\n\n\n@lru_cache\n" + BOTH})
     assert after["pkg/a.py"] == "def main(x):\n    return x\n"
 
 
 def test_a_constant_leaves_only_when_computing_it_has_no_effect() -> None:
-    text = dedent(USES).replace("helper(x)", "LIMIT")
+    text = USES.replace("helper(x)", "LIMIT")
     assert "LIMIT" not in output({"pkg/a.py": "LIMIT = 3\n" + text})["pkg/a.py"]
     assert "LIMIT = start()" in output({"pkg/a.py": "LIMIT = start()\n" + text})["pkg/a.py"]
 
 
 def test_public_definitions_stay_where_pruning_is_not_allowed() -> None:
-    text = "def helper(x):\n    return x\n\n\n" + dedent(USES)
-    assert "def helper" in output({"pkg/a.py": text}, prune_symbols=lambda path: False)["pkg/a.py"]
+    assert "def helper" in output({"pkg/a.py": BOTH}, prune_symbols=lambda path: False)["pkg/a.py"]
 
 
-def test_an_import_that_another_file_takes_from_here_stays() -> None:
-    text = "from pkg.c import helper\n" + dedent(USES)
-    source = {"pkg/c.py": "def helper(x):\n    return x\n"}
-    taken = {"pkg/b.py": "from pkg.a import helper\n\nprint(helper)\n"}
-    assert "import helper" in output({"pkg/a.py": text, **source, **taken})["pkg/a.py"]
-    after = output({"pkg/a.py": text, **source})
-    assert "import" not in after["pkg/a.py"]
+@pytest.mark.parametrize(
+    ("path", "between", "taker", "source"),
+    [
+        ("pkg/a.py", {}, "pkg/b.py", "pkg.a"),
+        ("pkg/__init__.py", {}, "pkg/one/two/a.py", "..."),
+        ("pkg/a.py", {"pkg/star.py": "from pkg.a import *\n"}, "pkg/b.py", "pkg.star"),
+    ],
+    ids=["another file", "a deeper package, relatively", "through a star"],
+)
+def test_an_import_stays_while_another_file_takes_it_from_here(
+    path: str, between: dict[str, str], taker: str, source: str
+) -> None:
+    files = {path: "from pkg.c import helper\n" + USES, "pkg/c.py": HELPER, **between}
+    taken = output({**files, taker: f"from {source} import helper\n\nprint(helper)\n"})
+    assert "import helper" in taken[path]
+    after = output({**files, taker: ""})
+    assert "import" not in after[path]
     assert after["pkg/c.py"] == ""
-
-
-def test_an_import_that_a_deeper_package_takes_relatively_stays() -> None:
-    files = {
-        "pkg/__init__.py": "from pkg.c import helper\n" + dedent(USES),
-        "pkg/c.py": "def helper(x):\n    return x\n",
-        "pkg/one/two/a.py": "from ... import helper\n\nprint(helper)\n",
-    }
-    assert "import helper" in output(files)["pkg/__init__.py"]
-    files["pkg/one/two/a.py"] = ""
-    assert "import helper" not in output(files)["pkg/__init__.py"]
 
 
 def test_what_getattr_completes_in_a_dead_function_keeps_nothing() -> None:
@@ -194,18 +190,6 @@ def test_a_method_that_dies_before_its_class_is_counted_once() -> None:
     )
 
 
-def test_an_import_that_leaves_through_a_star_stays() -> None:
-    files = {
-        "pkg/a.py": "from pkg.c import helper\n" + dedent(USES),
-        "pkg/c.py": "def helper(x):\n    return x\n",
-        "pkg/star.py": "from pkg.a import *\n",
-        "pkg/b.py": "from pkg.star import helper\n\nprint(helper)\n",
-    }
-    assert "import helper" in output(files)["pkg/a.py"]
-    files["pkg/b.py"] = ""
-    assert "import helper" not in output(files)["pkg/a.py"]
-
-
 def test_an_import_that_a_quoted_annotation_names_stays() -> None:
     text = """
         from pkg.c import Kind, helper
@@ -216,15 +200,13 @@ def test_an_import_that_a_quoted_annotation_names_stays() -> None:
                 return helper(Kind(x))
             return x
     """
-    after = output(
-        {"pkg/a.py": text, "pkg/c.py": "class Kind:\n    pass\n\n\ndef helper(x):\n    return x\n"}
-    )
+    after = output({"pkg/a.py": text, "pkg/c.py": f"class Kind:\n    pass\n\n\n{HELPER}"})
     assert after["pkg/a.py"].startswith("from pkg.c import Kind\n")
     assert after["pkg/c.py"] == "class Kind:\n    pass\n"
 
 
 def test_an_import_that_upstream_did_not_use_either_stays() -> None:
-    after = output({"pkg/a.py": "from pkg.c import offered\n" + dedent(USES), "pkg/c.py": "offered = 1\n"})
+    after = output({"pkg/a.py": "from pkg.c import offered\n" + USES, "pkg/c.py": "offered = 1\n"})
     assert "import offered" in after["pkg/a.py"]
 
 
@@ -244,12 +226,12 @@ def test_a_local_constant_that_only_a_folded_condition_read_leaves() -> None:
 
 
 def test_a_local_that_upstream_did_not_read_stays() -> None:
-    text = dedent(USES).replace("if is_npu", "debug = True\n    if is_npu")
+    text = USES.replace("if is_npu", "debug = True\n    if is_npu")
     assert "debug = True" in output({"pkg/a.py": text})["pkg/a.py"]
 
 
 def test_two_statements_on_a_line_are_told_apart() -> None:
-    text = dedent(USES).replace("helper(x)", "ONE")
+    text = USES.replace("helper(x)", "ONE")
     after = output(
         {"pkg/a.py": "ONE = 1; TWO = 2\n" + text, "pkg/b.py": "from pkg.a import TWO\n\nprint(TWO)\n"}
     )
@@ -257,9 +239,8 @@ def test_two_statements_on_a_line_are_told_apart() -> None:
 
 
 def test_nothing_leaves_files_that_are_ours() -> None:
-    text = "def helper(x):\n    return x\n\n\n" + dedent(USES)
     done = run(
-        {"pkg/a.py": text, "pkg/ours.py": "def kept():\n    return 1\n"},
+        {"pkg/a.py": BOTH, "pkg/ours.py": "def kept():\n    return 1\n"},
         upstream={"pkg/ours.py": "def kept():\n    return 2\n\n\nkept()\n"},
         frozen=frozenset(["pkg/ours.py"]),
     )

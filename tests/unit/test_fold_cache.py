@@ -77,6 +77,20 @@ def everything(done: Any) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+@pytest.fixture
+def folded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths of the files that were folded."""
+    paths: list[str] = []
+    real = fixpoint.fold
+
+    def fold(unit: Any, *more: Any) -> Any:
+        paths.append(unit.path)
+        return real(unit, *more)
+
+    monkeypatch.setattr(fixpoint, "fold", fold)
+    return paths
+
+
 @settings(max_examples=settings().max_examples // 2)  # an example is ten cuts
 @given(st.lists(WORLDS, min_size=2, max_size=5))
 def test_recalling_gives_what_folding_gives(worlds: list[Any]) -> None:
@@ -135,28 +149,19 @@ def test_whether_a_package_is_a_file_is_a_question_of_who_imports_a_module_of_it
         assert asked.answers["has_file", "pkg.deep"] is bool(package)
 
 
-def test_nothing_is_folded_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_can_see_a_change_is_folded_again(folded: list[str]) -> None:
     recall: dict[str, FoldRecord] = {}
     first = run(ALL, without=GONE[:2], recall=recall)
-    monkeypatch.setattr(fixpoint, "fold", lambda unit, *more: pytest.fail(f"{unit.path} is folded"))
+    folded.clear()
     assert everything(run(ALL, without=GONE[:2], recall=recall)) == everything(first)
-
-
-def test_only_what_can_see_a_change_is_folded_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    recall: dict[str, FoldRecord] = {}
-    run(ALL, without=GONE[:2], recall=recall)
-    folded: list[str] = []
-    real = fixpoint.fold
-    monkeypatch.setattr(
-        fixpoint, "fold", lambda unit, *more: (folded.append(unit.path), real(unit, *more))[1]
-    )
+    assert folded == []
     run(texts([6]), without=GONE[:2], recall=recall)
     assert set(folded) == {"pkg/models.py"}
 
 
 @pytest.mark.parametrize("changed", [KnownValue(True), KnownValue(0), None])
 def test_a_fact_that_changed_concerns_the_files_that_asked_for_it(
-    changed: KnownValue | None, monkeypatch: pytest.MonkeyPatch
+    changed: KnownValue | None, folded: list[str]
 ) -> None:
     files = {
         "pkg/asks.py": "from pkg.platform import is_npu\nif is_npu():\n    x = 1\nelse:\n    x = 2\n",
@@ -166,11 +171,7 @@ def test_a_fact_that_changed_concerns_the_files_that_asked_for_it(
     npu = {"pkg.platform.is_npu": KnownValue(False)}
     recall: dict[str, FoldRecord] = {}
     run(files, facts=Facts(predicates={**hip, **npu}), recall=recall)
-    folded: list[str] = []
-    real = fixpoint.fold
-    monkeypatch.setattr(
-        fixpoint, "fold", lambda unit, *more: (folded.append(unit.path), real(unit, *more))[1]
-    )
+    folded.clear()
     facts = Facts(predicates={**hip, **({"pkg.platform.is_npu": changed} if changed else {})})
     again = run(files, facts=facts, recall=recall)
     assert set(folded) <= {"pkg/asks.py", "pkg/platform.py"}

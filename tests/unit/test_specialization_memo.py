@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -62,6 +63,20 @@ def cold(rest: str) -> tuple[object, ...]:
     return everything(run(rest, None))
 
 
+@pytest.fixture
+def specialized(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What was specialized."""
+    calls: list[object] = []
+    real = reduce.specialize
+
+    def specialize(*given: Any) -> Any:
+        calls.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(reduce, "specialize", specialize)
+    return calls
+
+
 @settings(max_examples=settings().max_examples // 5)  # an example is a dozen cuts
 @given(st.lists(st.sampled_from(MANIFESTS), min_size=2, max_size=6))
 def test_what_is_recalled_is_what_specializing_gives(manifests: list[str]) -> None:
@@ -70,34 +85,22 @@ def test_what_is_recalled_is_what_specializing_gives(manifests: list[str]) -> No
         assert everything(run(rest, store)) == cold(rest)
 
 
-@pytest.mark.parametrize("rest", MANIFESTS[:3])
-def test_a_comment_or_a_reason_specializes_nothing(rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rest", MANIFESTS)
+def test_any_change_but_a_comment_or_a_reason_specializes(rest: str, specialized: list[object]) -> None:
     store = MemoryStore()
     run(MANIFESTS[0], store)
-    monkeypatch.setattr(reduce, "specialize", lambda *_: pytest.fail("specialized again"))
+    specialized.clear()
     run(rest, store)
+    assert bool(specialized) is (rest not in MANIFESTS[:3])
 
 
-@pytest.mark.parametrize("rest", MANIFESTS[3:])
-def test_any_other_change_specializes(rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = MemoryStore()
-    run(MANIFESTS[0], store)
-    calls: list[object] = []
-    real = reduce.specialize
-    monkeypatch.setattr(reduce, "specialize", lambda *given: (calls.append(given), real(*given))[1])
-    run(rest, store)
-    assert calls
-
-
-def test_another_formatter_specializes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_formatter_specializes(specialized: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
     run(MANIFESTS[0], store)
     monkeypatch.setattr(request_key, "versions", lambda: {"ruff": "another"})
-    calls: list[object] = []
-    real = reduce.specialize
-    monkeypatch.setattr(reduce, "specialize", lambda *given: (calls.append(given), real(*given))[1])
+    specialized.clear()
     run(MANIFESTS[0], store)
-    assert calls
+    assert specialized
 
 
 def test_a_result_belongs_to_whoever_recalls_it() -> None:

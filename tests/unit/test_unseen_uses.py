@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from textwrap import dedent
 
 import pytest
-from one_method import function_stays, method_stays
 from small_package import FACTS, output
 
 from builder.specialize.dead_code.dynamic_names import FormedNames, fits, formed, runs_text
@@ -13,10 +13,43 @@ from builder.specialize.evaluating.facts import Facts
 from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.text_search import possible_names
 
+METHOD = """
+    from pkg.platform import is_npu
+
+    class A:
+        def purge(self):
+            return 1
+
+    def main(a, name):
+        if is_npu():
+            return a.purge()
+        return {use}
+"""
+
 
 @pytest.mark.parametrize("use", ["a", "getattr(a, name)()", 'getattr(a, "stop")'])
 def test_a_method_stays_since_whoever_has_an_object_may_look_it_up(use: str) -> None:
-    assert method_stays(use)
+    text = dedent(METHOD).format(use=use)
+    assert "def purge" in output({"pkg/a.py": text})["pkg/a.py"]
+
+
+FUNCTION = """
+    from pkg.platform import is_npu
+    {head}
+    def purge():
+        return 1
+
+    def main(a, name):
+        if is_npu():
+            return purge()
+        return {use}
+"""
+
+
+def function_stays(use: str, head: str = "", others: Mapping[str, str] | None = None) -> bool:
+    """Return whether purge() stays, a function of pkg.a which only a folded branch calls."""
+    text = dedent(FUNCTION).format(head=head, use=use)
+    return "def purge" in output({"pkg/a.py": text, **(others or {})})["pkg/a.py"]
 
 
 @pytest.mark.parametrize(
@@ -35,15 +68,39 @@ def test_a_method_stays_since_whoever_has_an_object_may_look_it_up(use: str) -> 
     ],
 )
 def test_a_function_whose_name_the_program_may_put_together_stays(use: str) -> None:
-    assert function_stays(use, head="import pkg.a as mod")
+    assert function_stays(use, "import pkg.a as mod")
 
 
 @pytest.mark.parametrize(
-    "use",
-    ["a", 'getattr(a, "stop")', '"purge the cache, %s!" % name', "getattr(os, name)", 'globals()["main"]'],
+    ("head", "use", "stays"),
+    [
+        ("", "a", False),
+        ("", 'getattr(a, "stop")', False),
+        ("", '"purge the cache, %s!" % name', False),
+        ("import os", "getattr(os, name)", False),
+        ("", "globals()[name]", True),
+        ("from builtins import globals", "globals()[name]", True),
+        ("from builtins import globals as names", "names()[name]", True),
+        ("", "vars()", False),
+        ("import sys", "getattr(sys.modules[__name__], name)", True),
+        ("import pkg.a", "dir(pkg.a)", True),
+        ("import pkg.a", "pkg.a.main", False),
+        ("", 'globals()["main"]', False),
+        ("", "globals().update(main=1)", False),
+        ("from importlib import import_module", 'getattr(import_module("pkg.a"), name)', True),
+        ("from importlib import import_module", 'getattr(import_module(f"pkg.{name}"), name)', True),
+        ("from importlib import import_module", 'getattr(import_module("json"), name)', False),
+        ("import ext", "dir(ext)", False),
+    ],
 )
-def test_a_function_that_nothing_can_find_leaves(use: str) -> None:
-    assert not function_stays(use, head="import os")
+def test_a_function_stays_only_where_its_module_is_looked_into(head: str, use: str, stays: bool) -> None:
+    assert function_stays(use, head) is stays
+
+
+@pytest.mark.parametrize(("read", "stays"), [("[getattr(a, n) for n in x]", True), ("a.main", False)])
+def test_another_file_may_look_into_a_module(read: str, stays: bool) -> None:
+    looks = f"from pkg import a\n\n\ndef names(x):\n    return {read}\n"
+    assert function_stays("name", others={"pkg/b.py": looks}) is stays
 
 
 CLASS = """
@@ -92,51 +149,6 @@ def test_a_class_that_subclasses_may_give_stays() -> None:
     text = CLASS.format(head="", bases="(ValueError)", body="pass", decorator="")
     every = "def every(cls):\n    return cls.__subclasses__()\n"
     assert "class Helper" in output({"pkg/a.py": text, "pkg/b.py": every})["pkg/a.py"]
-
-
-FUNCTION = """
-    from pkg.platform import is_npu
-    {head}
-
-    def helper(x):
-        return x
-
-    def main(x):
-        if is_npu():
-            return helper(x)
-        return {use}
-"""
-
-
-@pytest.mark.parametrize(
-    ("head", "use", "stays"),
-    [
-        ("", "globals()[x]", True),
-        ("from builtins import globals", "globals()[x]", True),
-        ("from builtins import globals as names", "names()[x]", True),
-        ("", "vars()", False),
-        ("import sys", "getattr(sys.modules[__name__], x)", True),
-        ("import pkg.a", "dir(pkg.a)", True),
-        ("import pkg.a", "pkg.a.main", False),
-        ("", 'globals()["main"]', False),
-        ("", "globals().update(main=1)", False),
-        ("from importlib import import_module", 'getattr(import_module("pkg.a"), x)', True),
-        ("from importlib import import_module", 'getattr(import_module(f"pkg.{x}"), x)', True),
-        ("from importlib import import_module", 'getattr(import_module("json"), x)', False),
-        ("import ext", "dir(ext)", False),
-    ],
-)
-def test_a_function_stays_where_its_module_is_looked_into(head: str, use: str, stays: bool) -> None:
-    text = dedent(FUNCTION).format(head=head, use=use)
-    assert ("def helper" in output({"pkg/a.py": text})["pkg/a.py"]) is stays
-
-
-def test_another_file_may_look_into_a_module() -> None:
-    text = dedent(FUNCTION).format(head="", use="x")
-    looks = "from pkg import a\n\n\ndef names(x):\n    return [getattr(a, n) for n in x]\n"
-    assert "def helper" in output({"pkg/a.py": text, "pkg/b.py": looks})["pkg/a.py"]
-    reads = "from pkg import a\n\n\ndef names(x):\n    return a.main\n"
-    assert "def helper" not in output({"pkg/a.py": text, "pkg/b.py": reads})["pkg/a.py"]
 
 
 @pytest.mark.parametrize(

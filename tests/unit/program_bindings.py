@@ -14,7 +14,7 @@ _STORES = (
     "sys.modules[__name__].__dict__.update({name}='stored')",
     "exec(\"{name} = 'stored'\", globals())",
     "for sys.modules[__name__].{name} in ('stored',): pass",
-    "globals().__setitem__('{nam' + 'e}', 'stored')",
+    "globals().__setitem__('{head}' + '{tail}', 'stored')",
 )
 #: Ways to store one of another module, which reads it.
 _ELSEWHERE = (
@@ -49,11 +49,9 @@ def stored(p: Writer, depth: int) -> None:
     name = p.own("flag")
     p.put(depth, f"{name} = {p.predicate()}")
     p.put(depth, f"def {name}_read(): return 'on' if {name} else 'off'")
+    store = p.random.choice(_STORES).format(name=name, head=name[:4], tail=name[4:])
     p.put(depth, f"def {name}_store():")
-    store = p.random.choice(_STORES)
-    if "{nam'" in store:
-        store = store.replace("{nam' + 'e}", f"{name[:4]}' + '{name[4:]}")
-    p.put(depth + 1, store.format(name=name))
+    p.put(depth + 1, store)
     p.put(depth, f"record({name}_read())")
     p.put(depth, f"{name}_store()")
     p.put(depth, f"record({name}_read())")

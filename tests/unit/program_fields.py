@@ -22,16 +22,15 @@ def dataclass(p: Writer, depth: int) -> None:
         kind = p.random.randrange(8)
         if kind == 0:
             p.put(depth + 1, f"{field}: {p.random.choice(_LOOSE)} = None")
-        elif kind == 1:
+            continue
+        given.append(field)
+        if kind == 1:
             p.put(depth + 1, f"{field}: dataclasses.InitVar[{p.pick('Gone', 'int', repr('Gone'))}] = None")
             inputs.append(field)
-            given.append(field)
-        elif kind == 2:
-            p.put(depth + 1, f"{field}: {p.random.choice(_ANNOTATIONS)} = dataclasses.field(default=7)")
-            given.append(field)
         else:
-            p.put(depth + 1, f"{field}: {p.random.choice(_ANNOTATIONS)} = {p.condition(3)}")
-            given.append(field)
+            annotation = p.random.choice(_ANNOTATIONS)
+            default = "dataclasses.field(default=7)" if kind == 2 else p.condition(3)
+            p.put(depth + 1, f"{field}: {annotation} = {default}")
     if inputs:
         p.put(depth + 1, f"def __post_init__(self, {', '.join(inputs)}): record(({', '.join(inputs)},))")
     plain = [f for f in given if f not in inputs]
@@ -52,11 +51,7 @@ def absent_field(p: Writer, depth: int) -> None:
     fields = ["first", "second"]
     at = p.random.randint(0, 2)
     fields.insert(at, "old")
-    if kind == "named":
-        p.put(depth, "class Fields(typing.NamedTuple):")
-    else:
-        p.put(depth, kind)
-        p.put(depth, "class Fields:")
+    p.write(depth, "class Fields(typing.NamedTuple):" if kind == "named" else f"{kind}\nclass Fields:")
     for index, field in enumerate(fields):
         p.put(depth + 1, f"{field}: int = {index}")
     made = p.pick(
@@ -87,15 +82,14 @@ def dispatched(p: Writer, depth: int) -> None:
     p.put(depth, "@functools.singledispatch")
     p.put(depth, f"def {name}(v): return 'base'")
     for kind in p.random.sample(["Gone", "int", "str"], 3):
-        form = p.random.randrange(3)
-        if form == 0:
-            p.put(depth, f"@{name}.register")
-            p.put(depth, f"def _(v: {kind}): return '{kind}'")
-        elif form == 1:
-            p.put(depth, f"@{name}.register({kind})")
-            p.put(depth, f"def _(v): return '{kind}'")
-        else:
-            p.put(depth, f"{name}.register({kind}, lambda v: '{kind}')")
+        p.write(
+            depth,
+            p.pick(
+                f"@{name}.register\ndef _(v: {kind}): return '{kind}'",
+                f"@{name}.register({kind})\ndef _(v): return '{kind}'",
+                f"{name}.register({kind}, lambda v: '{kind}')",
+            ),
+        )
     p.put(depth, f"record([{name}(v) for v in (1, 's', None)])")
 
 

@@ -48,6 +48,16 @@ def _use(p: Writer, items: str, members: list[str], at: int) -> str:
     )
 
 
+#: How a literal is kept, and what gives it.
+_HOLDERS = (
+    ("class {name}_holder:\n    {name} = {text}", "{name}_holder.{name}"),
+    ("def {name}_of(): return {text}", "{name}_of()"),
+    ("{name} = {{'first': {text}}}", "{name}['first']"),
+    ("{name} = {parts}", "{name}"),
+    ("{name} = {text}", "{name}"),
+)
+
+
 def literal(p: Writer, depth: int) -> None:
     """A list or tuple of classes or option values, in a name that says which."""
     classes = p.chance(0.5)
@@ -55,23 +65,10 @@ def literal(p: Writer, depth: int) -> None:
     name = p.own("kinds" if classes else "backend_names")
     opening, closing = p.pick("[]", "()")
     text = f"{opening}{', '.join(members)}{closing}"
-    kind = p.random.randrange(5)
-    if kind == 0:
-        p.put(depth, f"class {name}_holder:")
-        p.put(depth + 1, f"{name} = {text}")
-        name = f"{name}_holder.{name}"
-    elif kind == 1:
-        p.put(depth, f"def {name}_of(): return {text}")
-        name = f"{name}_of()"
-    elif kind == 2:
-        p.put(depth, f"{name} = {{'first': {text}}}")
-        name = f"{name}['first']"
-    elif kind == 3:
-        parts = [f"{opening}{m},{closing}" for m in members]
-        p.put(depth, f"{name} = {' + '.join(parts)}")
-    else:
-        p.put(depth, f"{name} = {text}")
-    p.put(depth, f"record({_use(p, name, members, at)})")
+    parts = " + ".join(f"{opening}{member},{closing}" for member in members)
+    holder, given = (form.format(name=name, text=text, parts=parts) for form in p.random.choice(_HOLDERS))
+    p.write(depth, holder)
+    p.put(depth, f"record({_use(p, given, members, at)})")
 
 
 def unpacked(p: Writer, depth: int) -> None:

@@ -71,34 +71,29 @@ def no_variable(p: Writer, depth: int) -> None:
         p.put(depth, f"record({name})")
 
 
+#: What uses up an iterator.
+_ITERATING = (
+    "any(v == 1 for v in {n})", "all(v > 2 for v in {n})", "[v for v in {n} if v > 1]",
+    "{{v: 1 for v in {n}}}", "{{v for v in {n}}} == {{3}}", "sum({n})", "max({n}) > 2", "max(0, *{n})",
+    "1 in {n}", "[*{n}]", "len([*{n}]) == 4", "next({n})", "list(zip({n}, 'ab'))", "(lambda v: list(v))({n})",
+)  # fmt: skip
+#: What is used up, how, and what is left of it.
+_USES = (
+    *(("iter([3, 1, 2, 4])", use, "list({n})") for use in _ITERATING),
+    ("map(abs, [1, 2])", "any({n})", "list({n})"),
+    ("iter([3, 1, 2, 4])", "any(framework.same({n}))", "list({n})"),
+    # only `get` without a text: `len` and the methods of texts and mappings have no effect
+    ("framework.Counter()", "{n}.get()", "{n}.calls"),
+    ("[1, 2, 3]", "{n}.pop()", "{n}"),
+    ("{{'a': 1}}", "{n}.setdefault('b', 2)", "{n}"),
+    ("collections.defaultdict(list)", "{n}['k'] == 3", "sorted({n})"),
+)
+
+
 def used_up(p: Writer, depth: int) -> None:
     """A condition that uses up an iterator or changes an object, beside a known one."""
     name = p.own("it")
-    owner, use, rest = p.random.choice(
-        [
-            ("iter([3, 1, 2, 4])", "any(v == 1 for v in {n})", "list({n})"),
-            ("iter([3, 1, 2, 4])", "all(v > 2 for v in {n})", "list({n})"),
-            ("iter([3, 1, 2, 4])", "[v for v in {n} if v > 1]", "list({n})"),
-            ("iter([3, 1, 2, 4])", "{{v: 1 for v in {n}}}", "list({n})"),
-            ("iter([3, 1, 2, 4])", "{{v for v in {n}}} == {{3}}", "list({n})"),
-            ("iter([3, 1, 2, 4])", "sum({n})", "list({n})"),
-            ("iter([3, 1, 2, 4])", "max({n}) > 2", "list({n})"),
-            ("iter([3, 1, 2, 4])", "max(0, *{n})", "list({n})"),
-            ("iter([3, 1, 2, 4])", "1 in {n}", "list({n})"),
-            ("iter([3, 1, 2, 4])", "[*{n}]", "list({n})"),
-            ("iter([3, 1, 2, 4])", "len([*{n}]) == 4", "list({n})"),
-            ("iter([3, 1, 2, 4])", "next({n})", "list({n})"),
-            ("iter([3, 1, 2, 4])", "list(zip({n}, 'ab'))", "list({n})"),
-            ("iter([3, 1, 2, 4])", "(lambda v: list(v))({n})", "list({n})"),
-            ("map(abs, [1, 2])", "any({n})", "list({n})"),
-            ("iter([3, 1, 2, 4])", "any(framework.same({n}))", "list({n})"),
-            # only `get` without a text: `len` and the methods of texts and mappings have no effect
-            ("framework.Counter()", "{n}.get()", "{n}.calls"),
-            ("[1, 2, 3]", "{n}.pop()", "{n}"),
-            ("{{'a': 1}}", "{n}.setdefault('b', 2)", "{n}"),
-            ("collections.defaultdict(list)", "{n}['k'] == 3", "sorted({n})"),
-        ]
-    )
+    owner, use, rest = p.random.choice(_USES)
     use, rest, owner = use.format(n=name), rest.format(n=name), owner.format()
     p.put(depth, f"{name} = {owner}")
     p.write(
@@ -121,38 +116,31 @@ def used_up(p: Writer, depth: int) -> None:
     p.put(depth, f"record({rest})")
 
 
+#: Effects beside an absent value, and what stays of them.
+_LOST = (
+    "{name} = {{{entries}}}\nrecord({name}['triton'])",
+    "{name} = [({gone}, record(1)), ('triton', record(2))]\nrecord({name}[-1])",
+    "register_backend({gone}, record(1))\nregister_backend('triton', record(2))",
+    "unregister_backend({gone})\nrecord(len(BACKENDS))",
+    "@register_backend({gone}, record(1))\n@register_backend('other')\ndef {name}(): return 1\n"
+    "record(sorted(BACKENDS))",
+    "{name} = {{'k': Gone, 'm': echo(1)}}\nrecord({name}['m'])",
+    "{name} = [(Gone, record(1)), (int, record(2))]\nrecord({name}[-1][1])",
+    "if echo(backend_of(x)) == {gone}: <tag>",
+)
+
+
 def lost_effects(p: Writer, depth: int) -> None:
     """Effects inside what leaves with an absent value."""
     name = p.own("backend_map")
     gone = p.pick("'fa3'", "'fa4'")
-    form = p.random.randrange(8)
-    if form == 0:
-        entries = [f"{gone}: record(1)", "'triton': record(2)", "echo('other'): 3"]
+    form = p.pick(*_LOST)
+    entries = [f"{gone}: record(1)", "'triton': record(2)", "echo('other'): 3"]
+    if "{entries}" in form:
         p.random.shuffle(entries)
-        p.put(depth, f"{name} = {{{', '.join(entries)}}}")
-        p.put(depth, f"record({name}['triton'])")
-    elif form == 1:
-        p.put(depth, f"{name} = [({gone}, record(1)), ('triton', record(2))]")
-        p.put(depth, f"record({name}[-1])")
-    elif form == 2:
-        p.put(depth, f"register_backend({gone}, record(1))")
-        p.put(depth, "register_backend('triton', record(2))")
-    elif form == 3:
-        p.put(depth, f"unregister_backend({gone})")
-        p.put(depth, "record(len(BACKENDS))")
-    elif form == 4:
-        p.put(depth, f"@register_backend({gone}, record(1))")
-        p.put(depth, "@register_backend('other')")
-        p.put(depth, f"def {name}(): return 1")
-        p.put(depth, "record(sorted(BACKENDS))")
-    elif form == 5:
-        p.put(depth, f"{name} = {{'k': Gone, 'm': echo(1)}}")
-        p.put(depth, f"record({name}['m'])")
-    elif form == 6:
-        p.put(depth, f"{name} = [(Gone, record(1)), (int, record(2))]")
-        p.put(depth, f"record({name}[-1][1])")
-    else:
-        p.put(depth, f"if echo(backend_of(x)) == {gone}: {p.tag()}" if not p.outside else p.tag())
+    if "(x)" in form and p.outside:
+        form = "<tag>"
+    p.write(depth, form.format(name=name, gone=gone, entries=", ".join(entries)))
 
 
 def failing_imports(p: Writer, depth: int) -> None:

@@ -1,4 +1,4 @@
-"""The checks that compare parts, tests and broken trees, on answers made here."""
+"""The checks that compare tests and broken trees, on answers made here."""
 
 from __future__ import annotations
 
@@ -7,47 +7,11 @@ from pathlib import Path
 import pytest
 
 from verification import mutation, suite
-from verification.checks import mutations, parts
+from verification.checks import mutations
 from verification.checks import suite as suites
 from verification.mutation import Copy, Mutation
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
-
-
-def part(facts: dict[str, object], **values: object) -> dict[str, object]:
-    return {"facts": facts, "values": values}
-
-
-class TestParts:
-    def test_equal_values_and_true_facts_pass(self) -> None:
-        said = part({"the same twice": True}, ids="d1")
-        assert parts.case("p", said, said).verdict == PASSED
-
-    def test_another_value_is_shown_with_its_name(self) -> None:
-        case = parts.case("p", part({}, ids="d1"), part({}, ids="d2"))
-        assert (case.verdict, case.lines) == (FAILED, ('values.ids: upstream "d1", ours "d2"',))
-
-    def test_a_fact_that_is_false_in_both_trees_fails(self) -> None:
-        said = part({"the same twice": False})
-        assert parts.case("p", said, said).verdict == FAILED
-
-    def test_v3_has_three_dense_layers_and_fifty_eight_with_experts(self) -> None:
-        good = part({"dense": 3, "moe": 58, "layers": 61})
-        assert parts.case("config-v3", good, good).verdict == PASSED
-        bad = part({"dense": 1, "moe": 60, "layers": 61})
-        assert parts.case("config-v3", bad, bad).verdict == FAILED
-
-    def test_an_error_in_both_trees_has_not_run_and_one_of_ours_fails(self) -> None:
-        error, said = {"error": "E: x", "place": "python/a.py:1"}, part({})
-        assert parts.case("p", error, error).verdict == NOT_RUN
-        assert parts.case("p", said, error).verdict == FAILED
-        assert parts.case("p", error, said).verdict == FAILED
-
-    def test_an_error_that_no_code_of_a_tree_takes_part_in_is_a_fault_of_the_part(self) -> None:
-        error = {"error": "AttributeError: x", "place": ""}
-        assert parts.case("p", error, error).verdict == FAILED
-        absent = {"error": "ImportError: cannot import name 'x'", "place": ""}
-        assert parts.case("p", absent, absent).verdict == NOT_RUN
 
 
 class TestSuite:

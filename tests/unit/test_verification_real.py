@@ -9,7 +9,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,15 +22,23 @@ from verification.real import compare, defaults, pair, server
 from verification.real.place import Place
 from verification.results import FAILED, NOT_RUN, PASSED, Case
 
+Steps = Sequence[tuple[int, float]]  # token and log-probability of each
 
-def answer(*alone: list[tuple[int, float]]) -> dict[str, Any]:
-    """What an engine says whose rounds differ in one output: (token, log-probability) of each step."""
-    rounds = [
-        {"alone": [{"ids": [step[0] for step in said], "logprobs": [step[1].hex() for step in said]}],
-         "structured": [], "together": [], "mixed": []}
-        for said in alone
-    ]  # fmt: skip
-    return {"rounds": rounds, "digest": "d", "arguments": {}, "seconds": {}}
+
+def output(steps: Steps) -> dict[str, Any]:
+    return {"ids": [token for token, _ in steps], "logprobs": [value.hex() for _, value in steps]}
+
+
+def engine(*rounds: Mapping[str, Sequence[Steps]]) -> dict[str, Any]:
+    """What an engine says: in each round the outputs of each kind."""
+    kinds = ("alone", "structured", "together", "mixed")
+    told = [{kind: [output(steps) for steps in each.get(kind, ())] for kind in kinds} for each in rounds]
+    return {"rounds": told, "digest": "d", "arguments": {}, "seconds": {}}
+
+
+def answer(*alone: Steps) -> dict[str, Any]:
+    """What an engine says whose rounds differ in one output."""
+    return engine(*({"alone": [steps]} for steps in alone))
 
 
 class TestRealKernels:
@@ -85,10 +93,7 @@ class TestRealKernels:
 
     def test_every_output_of_every_kind_has_to_be_one_that_upstream_gave_for_that_prompt(self) -> None:
         def of(alone: Sequence[float], together: float) -> dict[str, Any]:
-            said = [[{"ids": [1], "logprobs": [value.hex()]} for value in values]
-                    for values in (alone, (together,))]  # fmt: skip
-            rounds = [{"alone": said[0], "structured": [], "together": said[1], "mixed": []}]
-            return {"rounds": rounds, "digest": "d", "arguments": {}, "seconds": {}}
+            return engine({"alone": [[(1, value)] for value in alone], "together": [[(1, together)]]})
 
         upstream = [of((-1.0, -2.0), -3.0), of((-1.25, -2.0), -3.0)]
         assert compare.engines("e", upstream, [of((-1.25, -2.0), -3.0)], 1).verdict == PASSED
@@ -98,12 +103,7 @@ class TestRealKernels:
 
     def test_an_output_that_upstream_repeats_may_not_differ_where_others_wobble(self) -> None:
         def of(first: float, second: tuple[int, float], after: int) -> dict[str, Any]:
-            said = [
-                {"ids": [1], "logprobs": [first.hex()]},
-                {"ids": [second[0], after], "logprobs": [second[1].hex(), "-0x1p+0"]},
-            ]
-            rounds = [{"alone": said, "structured": [], "together": [], "mixed": []}]
-            return {"rounds": rounds, "digest": "d", "arguments": {}, "seconds": {}}
+            return engine({"alone": [[(1, first)], [second, (after, -1.0)]]})
 
         upstream = [of(-1.0, (2, -1.0), 5), of(-1.0 - 2**-20, (2, -1.0), 5)]
         assert compare.engines("e", upstream, [of(-1.0 - 2**-20, (2, -1.0), 5)], 1).verdict == PASSED

@@ -39,6 +39,9 @@ FUNCTION = """
     def purge():
         return 1
 
+    class A:
+        pass
+
     def main(a, name):
         if is_npu():
             return purge()

@@ -7,14 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
-from pins import MIRROR, had, stated_sources
+from pins import MIRROR, PACKAGES, had, stated_sources
 
 from builder.analysis.indexed_tree import IndexedTree, world
 from builder.tree import Snapshot
 from builder.upstream.model import snapshot
-
-PACKAGES = {"sglang": "python/sglang", "sgl_kernel": "sgl-kernel/python/sgl_kernel"}
-
 
 _ALONE = "PYTEST_XDIST_WORKER" not in os.environ
 _fork = os.fork

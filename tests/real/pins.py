@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from builder.upstream.model import Sources, Upstream
 from builder.upstream.resolve import resolve
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = {"sglang": "python/sglang", "sgl_kernel": "sgl-kernel/python/sgl_kernel"}
 MIRROR = os.environ.get("SGLANG_MIRROR")
 NEEDS_MIRROR = pytest.mark.skipif(
     not MIRROR, reason="SGLANG_MIRROR is not set: only a release can be had without upstream's history"
@@ -37,16 +41,29 @@ def upstream(pin: str, manifest: Manifest, offline: bool = False) -> Upstream:
 
 def edited(*changes: tuple[str, str]) -> Manifest:
     """The manifest, whole, with pieces of the text of its parts replaced by others; each occurs once."""
-    as_it_is = load_default(ROOT / "manifest.yaml")
-    texts = dict(as_it_is.texts)
+    texts = dict(load_default(ROOT / "manifest.yaml").texts)
     for old, new in changes:
         (file,) = (file for file, text in texts.items() if old in text)
         assert texts[file].count(old) == 1, old
         texts[file] = texts[file].replace(old, new)
+    return of_texts(texts)
+
+
+def of_texts(texts: Mapping[str, str]) -> Manifest:
+    """The manifest, whole, with these texts of its parts."""
+    as_it_is = load_default(ROOT / "manifest.yaml")
     parts = {file: text.encode() for file, text in texts.items()}
     data = parts.pop(as_it_is.file)
     files = {**as_it_is.overlays, **parts}
     return parse(data, as_it_is.file, files, read_schema(ROOT), scope=files.pop(SCOPE))
+
+
+def builder(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the builder in a folder, with success."""
+    command = [sys.executable, "-m", "builder", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def stated_sources(mirror: str | None = None, offline: bool = False) -> Sources:

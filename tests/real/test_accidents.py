@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 
 import pytest
+from pins import PACKAGES
 
 from builder.analysis.indexed_tree import IndexedTree, world
 from builder.analysis.removals import Removals, index_removals
@@ -15,7 +16,6 @@ from builder.graph.modules import known_of
 from builder.manifest.model import Manifest, Roots, Upstream
 from builder.manifest.statements import Rule
 
-PACKAGES = {"sglang": "python/sglang", "sgl_kernel": "sgl-kernel/python/sgl_kernel"}
 SRT = "python/sglang/srt/"
 RULE = Mark("manifest.yaml", 42, 7)
 MANIFEST = Manifest("manifest.yaml", "x", "x", Upstream("r", {}, "d"), PACKAGES, Roots((), (), ""), ())

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
-from pins import NEEDS_MIRROR, ROOT
+from pins import NEEDS_MIRROR, ROOT, builder
 
 
 @NEEDS_MIRROR
 def test_lora_leaves_where_its_batch_is_switched_on(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "builder", "dist", "seed", "--with", "lora", "--out", str(out)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    builder(ROOT, "dist", "seed", "--with", "lora", "--out", str(out))
     (wheel,) = out.glob("*.whl")
     assert "+deepseek.with.lora.g" in wheel.name
     tree = out / "tree/python/sglang"

@@ -10,14 +10,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from pins import MIRROR, NEEDS_MIRROR, ROOT, SEED
+from pins import MIRROR, NEEDS_MIRROR, ROOT, SEED, of_texts
 
 from builder.lift import versions
 from builder.lift.history import between
 from builder.lift.survey import Survey, survey
 from builder.lift.trial import Trial, trial
-from builder.manifest.documents import SCOPE
-from builder.manifest.load import load_default, parse, read_schema
+from builder.manifest.load import load_default, read_schema
 from builder.manifest.model import Manifest
 from builder.tree import Snapshot
 from builder.upstream.cache import default_cache
@@ -38,10 +37,7 @@ def upstream(commit: str) -> tuple[Upstream, Snapshot]:
 def without(*texts: str) -> Manifest:
     """The manifest as if nobody had written the statements of its parts that hold one of these texts."""
     whole = load_default(ROOT / "manifest.yaml")
-    parts = {file: _left(text, texts).encode() for file, text in whole.texts.items()}
-    data = parts.pop(whole.file)
-    files = {**whole.overlays, **parts}
-    return parse(data, whole.file, files, read_schema(ROOT), scope=files.pop(SCOPE))
+    return of_texts({file: _left(text, texts) for file, text in whole.texts.items()})
 
 
 def _left(text: str, texts: Sequence[str]) -> str:

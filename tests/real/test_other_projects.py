@@ -12,17 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pins import ROOT, builder
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/other-projects.md").read_text("utf-8")
-
-
-def builder(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the builder in a folder, with success."""
-    command = [sys.executable, "-m", "builder", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done
 
 
 def built(folder: Path, example: str) -> tuple[dict[str, Any], str]:

@@ -16,15 +16,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from pins import ROOT, builder, upstream
 
 from builder.analysis.distributions import provided_by, requirement_name
 from builder.emit.members import read_pyproject
 from builder.manifest.load import load_default
-from builder.upstream.cache import default_cache
-from builder.upstream.model import Sources, snapshot
-from builder.upstream.resolve import resolve
+from builder.upstream.model import snapshot
 
-ROOT = Path(__file__).parents[2]
 MANIFEST = load_default(ROOT / "manifest.yaml")
 INSTALL_S, IMPORT_S = 3600, 1800
 #: One line a module before it is imported, and one if it lacks another package: a crash shows what it was at.
@@ -49,8 +47,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize("pin", dict.fromkeys(["release", MANIFEST.upstream.default]))
 def test_the_wheel_needs_nothing_but_its_own_requirements(pin: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    build = [sys.executable, "-m", "builder", "dist", pin, "--out", str(out)]
-    subprocess.run([*build, "--manifest", str(ROOT / "manifest.yaml")], cwd=ROOT, check=True, timeout=1800)
+    builder(ROOT, "dist", pin, "--out", str(out))
     (wheel,) = out.glob("*.whl")
     python = installed(wheel, tmp_path / "environment")
 
@@ -98,11 +95,9 @@ def brought(python: Path, requirements: list[str], folder: Path) -> set[str]:
 
 def requirements_of(pin: str) -> list[str]:
     """What upstream's own project requires."""
-    upstream = resolve(pin, Sources.of(MANIFEST, None, default_cache(), False))
     project = MANIFEST.upstream.project
-    found: list[str] = read_pyproject(snapshot(upstream, [project.pyproject]), project)["project"][
-        "dependencies"
-    ]
+    files = snapshot(upstream(pin, MANIFEST), [project.pyproject])
+    found: list[str] = read_pyproject(files, project)["project"]["dependencies"]
     return found
 
 

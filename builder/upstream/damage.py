@@ -37,7 +37,8 @@ def remove(cache: Path, paths: list[Path]) -> None:
 
 def _downloads(cache: Path) -> Iterator[Path]:
     # a file without a digest in its name was put there by hand, and is compared with the pin when it is used
-    for path in (*(cache / "sdist").glob("*.tar.gz"), *(cache / "kernel").glob("*/*.whl")):
+    wheels = (*(cache / "wheel").glob("*/*/*.whl"), *(cache / "kernel").glob("*/*.whl"))
+    for path in (*(cache / "sdist").glob("*.tar.gz"), *wheels):
         stated = _DIGEST.search(path.name if path.suffix == ".gz" else path.parent.name)
         try:
             sound = stated is None or stated[0] == sha256_of(path)

@@ -11,7 +11,7 @@ from small_world import World, small_world
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    """A world with a cache that holds a clone, a release, a kernel wheel and a file put there by hand."""
+    """A world with a cache that holds a clone, releases, a kernel wheel and a file put there by hand."""
     made = small_world(tmp_path)
     made.change("file:///nowhere/acme.git", f"file://{made.repository.path}")
     made.good("dist", SGLANG_MIRROR=None)
@@ -21,6 +21,7 @@ def world(tmp_path: Path) -> World:
         f"sdist/sglang-1.0-{digest}.tar.gz",
         "sdist/sglang-1.0.tar.gz",
         f"kernel/{digest}/k-1-x.whl",
+        f"wheel/3.12/{digest}/sglang-1.0-py3-none-any.whl",
     ):
         (cache / name).parent.mkdir(parents=True, exist_ok=True)
         (cache / name).write_bytes(b"data")
@@ -38,12 +39,13 @@ def test_a_sound_cache_stays_as_it_is(world: World) -> None:
     assert "damaged" not in done.stdout and files(world) == before
 
 
-@pytest.mark.parametrize("part", ["sdist", "kernel", "upstream.git"])
+@pytest.mark.parametrize("part", ["sdist", "kernel", "wheel", "upstream.git"])
 def test_a_damaged_part_is_named_removed_and_fetched_again(world: World, part: str) -> None:
     cache = world.home.parent / "cache"
     hurt = {
         "sdist": next((cache / "sdist").glob("*-1.0-*")),
         "kernel": next((cache / "kernel").rglob("*.whl")),
+        "wheel": next((cache / "wheel").rglob("*.whl")),
         "upstream.git": sorted((cache / "upstream.git/objects").rglob("*.pack"))[0]
         if list((cache / "upstream.git/objects").rglob("*.pack"))
         else sorted(p for p in (cache / "upstream.git/objects").glob("??/*"))[0],

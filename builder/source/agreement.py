@@ -17,11 +17,8 @@ from builder.source.oracle import Oracle, expected
 from builder.source.parse import Module, documentation
 
 
-def agrees(before: Module, ops: Iterable[Op], after: Module, formatted: bool = False) -> bool:
-    """Return whether `after` is what the operations make of the tree of `before`.
-
-    `formatted`: a formatter was at it, so that the indentation inside docstrings does not count.
-    """
+def agrees(before: Module, ops: Iterable[Op], after: Module) -> bool:
+    """Return whether `after` is what the operations make of the tree of `before`."""
     oracle = _Sparse(ops)
     wanted = oracle.module(before.tree)
     return _Comparison(before, after, oracle.untouched).same(after.tree, wanted)

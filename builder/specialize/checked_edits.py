@@ -52,7 +52,7 @@ class CheckedEdits:
 
     def compare(self, unit: Unit, ops: Iterable[Op], after: Module) -> None:
         """Report a mismatch unless the edits of `unit` give the program `after`."""
-        if self._check and not agrees(unit.module, ops, after, False):
+        if self._check and not agrees(unit.module, ops, after):
             self.report(unit.path, first_difference(after, unit.module, ops))
 
     def report(self, path: str, sentence: str) -> None:

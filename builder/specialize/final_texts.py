@@ -67,7 +67,7 @@ class FinalTexts:
             module = parse(text, path)
             if text is data:
                 self.edits.compare(unit, ops, module)
-            elif not agrees(unit.module, ops, module, formatted=True):
+            elif not agrees(unit.module, ops, module):
                 continue
             self.units[path] = Unit(path, self.names[path], text, self.answers.of(text))
             return text
@@ -86,7 +86,7 @@ def _laid_out(texts: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
 
 def _agree(data: bytes, better: bytes) -> bool:
     """Return whether a text is the same program in another layout."""
-    return _parses("", better) and agrees(parse(data, ""), [], parse(better, ""), formatted=True)
+    return _parses("", better) and agrees(parse(data, ""), [], parse(better, ""))
 
 
 def _parses(path: str, data: bytes) -> bool:

@@ -108,7 +108,6 @@ class CacheFile:
             return
         with contextlib.suppress(OSError, sqlite3.Error):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.with_name("results.sqlite3").unlink(missing_ok=True)  # the form before this one
             with contextlib.closing(sqlite3.connect(self._path, _PATIENCE, isolation_level=None)) as writer:
                 # a file that a crash of the machine damages costs only time
                 writer.execute("pragma synchronous = off")

@@ -76,7 +76,7 @@ def label_of(
         parts += [word, names if len(names) <= _MOST else digest] if names else []
     if edited:
         parts.append(f"m{manifest.statements[:_DIGITS]}")
-    if upstream.kind == "git" and upstream.commit:
+    if upstream.kind == "git":
         parts.append(f"g{upstream.commit[:9]}")
     return ".".join(parts)
 
@@ -268,7 +268,7 @@ def key(
         __version__,
         own_digest(),
         upstream.spec,
-        upstream.commit or "",
+        upstream.commit,
         upstream.tree.id,
         manifest.digest,
         f"scope {manifest.scope_name}",

@@ -37,7 +37,7 @@ def write_branch(
     folder = git.git_dir_of(repository)
     if folder is None:
         raise fail("E003", f"'{repository}' is not a git repository.", hint="git init --bare makes one")
-    if upstream.commit is None or git.read_object(folder, upstream.commit) is None:
+    if git.read_object(folder, upstream.commit) is None:
         raise fail(
             "E003",
             f"'{repository}' does not have the upstream commit {upstream.commit}.",

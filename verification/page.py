@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from builder import json_xz
+from verification.checks.mutants import UNREAD, Survivor, survivors
 
 DOCS = Path(__file__).parents[1] / "docs/verification"
 _NOTES = {
@@ -153,7 +154,7 @@ def _check(check: Mapping[str, Any], depth: int) -> Iterator[str]:
     if note := _NOTES.get(check["name"]):
         yield note
         yield ""
-    for line in check.get("lines", ()):
+    for line in (*check.get("lines", ()), *(_counted(check["cases"]) if check["name"] == "mutants" else ())):
         yield f"- **{_cell(line)}**"
     rows = [case for case in check["cases"] if case["verdict"] != "passed" or told(check["name"], case)]
     if rows:
@@ -163,10 +164,41 @@ def _check(check: Mapping[str, Any], depth: int) -> Iterator[str]:
             said = (
                 told(check["name"], case)
                 if case["verdict"] == "passed"
-                else " / ".join(case.get("lines", ()))
+                else " / ".join(_explained(check["name"], case))
             )
             yield f"| {_cell(case['name'])} | {case['verdict']} | {_cell(said)[:400]} |"
         yield ""
+
+
+def _explained(check: str, case: Mapping[str, Any]) -> Sequence[str]:
+    """The lines of a case that did not pass; of a mutant that survived, with what was read of it since."""
+    lines: Sequence[str] = case.get("lines", ())
+    figures = case.get("figures", {})
+    if check != "mutants" or "survived" not in figures:
+        return lines
+    reason = _read_since(case)
+    return [line.replace(UNREAD, reason.why) for line in lines] if reason else lines
+
+
+def _read_since(case: Mapping[str, Any]) -> Survivor | None:
+    """What is stated of a mutant that survived."""
+    path, figures = case["name"].partition(":")[0], case["figures"]
+    stated = (one for one in survivors() if one.told(path, figures["function"], figures["edit"]))
+    return next(stated, None)
+
+
+def _counted(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How many mutants are killed of those that something could tell from the tree."""
+    same = [
+        case
+        for case in cases
+        if "survived" in case.get("figures", {}) and (reason := _read_since(case)) and reason.equivalent
+    ]
+    tried = sum(bool(case.get("figures", {}).get("tried")) for case in cases)
+    killed = sum(case["verdict"] == "passed" for case in cases)
+    if same:
+        left = tried - len(same)
+        yield f"{len(same)} of those that survive are equivalent: {killed} of {left} others are killed"
 
 
 def told(check: str, case: Mapping[str, Any]) -> str:
@@ -239,7 +271,7 @@ def _left_out(statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 if case["verdict"] != "not run":
                     decided.add(key)
                     continue
-                why = " / ".join(case.get("lines", ()))
+                why = " / ".join(_explained(check["name"], case))
                 left[key] = f"{check['name']}, {_cell(case['name'])}: {_cell(why)[:400]}"
     yield from (line for key, line in left.items() if key not in decided)
 

@@ -11,6 +11,7 @@ import pytest
 
 from builder import json_xz
 from verification import overview, page
+from verification.checks.mutants import Survivor
 
 
 def checked(
@@ -43,6 +44,26 @@ class TestPages:
         assert "1,234 events" in text
         assert "a \\| b" in text
         assert text.endswith("- suite: x\n- forward, none: why\n- several nodes\n")
+
+    def test_what_was_read_of_survivors_since_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def survived(number: int, edit: str) -> dict[str, Any]:
+            figures = {"function": "f", "edit": edit, "tried": True, "survived": ["v3"]}
+            line = f"{edit} in f: survives v3: nobody has looked at it"
+            return {"name": f"a.py:{number}:1 x", "verdict": "not run", "lines": [line], "figures": figures}
+
+        cases = [survived(1, "xs[0] and yes... -> z"), survived(2, "left -> z"), survived(3, "new -> z")]
+        cases.append({"name": "a.py:4:1 x", "verdict": "passed", "figures": {"tried": True}})
+        stated = [Survivor("a.py", "f", "xs[[]0] and yes or *", "No GPU tells.", True)]
+        stated += [Survivor("b.py", "f", "*", "another"), Survivor("a.py", "f", "left", "It is rare.")]
+        monkeypatch.setattr(page, "survivors", lambda: stated)
+        text = page.page("T", [evidence("b" * 40, checked("mutants", *cases, counts=(1, 0, 3)))])
+        assert "1 of those that survive are equivalent: 1 of 3 others are killed" in text
+        for said in (
+            "yes... -> z in f: survives v3: No GPU tells.",
+            "left -> z in f: survives v3: It is rare.",
+        ):
+            assert text.count(said) == 2
+        assert text.count("new -> z in f: survives v3: nobody has looked at it") == 2
 
     def test_a_check_that_another_run_did_is_not_left_out(self) -> None:
         runs = [evidence("b", left_out={"s": "x"}), evidence("b", checked("s", counts=(1, 0, 0)))]

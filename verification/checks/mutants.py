@@ -20,6 +20,7 @@ from verification.subjects import Subject
 
 #: At least so much of those that ran is killed.
 SHARE = 0.8
+UNREAD = "nobody has looked at it"
 REASONS = Path(__file__).parents[1] / "survivors.yaml"
 _PACKAGE = "python/sglang/srt/"
 _NAMED = ("parts", "arguments")  # whose trials have names of their own
@@ -43,6 +44,13 @@ class Survivor:
     before: str
     why: str
     equivalent: bool = False
+
+    def told(self, path: str, function: str, shown: str) -> bool:
+        """Whether it covers a mutant of which evidence tells the edit, perhaps the beginning of it."""
+        literal = self.before.partition("*")[0].replace("[[]", "[")
+        beginning = " ".join(shown.partition(" -> ")[0].removesuffix("...").split())
+        alike = literal.startswith(beginning) or beginning.startswith(literal)
+        return path == self.path and fnmatchcase(function, self.function) and alike
 
     def covers(self, one: Mutant) -> bool:
         edited = " ".join(one.before.split())
@@ -149,7 +157,7 @@ def _case(one: Mutant, answers: Mapping[str, Mapping[str, Any]], stated: Sequenc
     if not ran:
         return Case(name, NOT_RUN, (f"{one.shown}: no live function has this code",), about)
     reason = next((each for each in stated if each.covers(one)), None)
-    why = reason.why if reason else "nobody has looked at it"
+    why = reason.why if reason else UNREAD
     same = bool(reason and reason.equivalent)
     line = (
         f"{one.shown} in {one.function}: {'is equivalent' if same else 'survives ' + ', '.join(ran)}: {why}"

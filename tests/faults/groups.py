@@ -224,7 +224,7 @@ GROUPS: dict[str, Group] = {
             f"{_HOSTILE}::test_a_terminal",
             f"{_HOSTILE}::test_a_closed_stream",
             f"{_HOSTILE}::test_a_reader",
-            f"{_HOSTILE}::test_colours",
+            "unit/test_progress.py::test_colours",
             "unit/test_cli_determinism.py::test_the_clock",
             f"{_WRITE}::test_the_umask",
         ),

@@ -29,15 +29,17 @@ class Annotations:
         self.ops = ops
         self._fold = fold
 
-    def fold(self, owner: Annotated, node: ast.expr, scope: Scope, inspected: bool = False) -> None:
+    def fold(
+        self, owner: Annotated, node: ast.expr, scope: Scope, inspected: Callable[[], bool] = bool
+    ) -> None:
         """Fold the annotation of a parameter, a return or an assignment.
 
-        `inspected`: somebody may ask which parameters are annotated.
+        `inspected`: tells whether somebody may ask what is annotated; few annotations need to know.
         """
         if self.gone(node, scope):
             if isinstance(owner, ast.AnnAssign) and (owner.value is None or scope.kind == "class"):
                 self._any_object(node)
-            elif inspected:
+            elif inspected():
                 self.ops.append(Replace(node, "object"))
             else:
                 self.ops.append(DropAnnotation(owner))

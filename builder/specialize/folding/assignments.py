@@ -88,7 +88,10 @@ class Assignments:
             if settled is not None:
                 return settled == "restated"
         named = scope.kind == "module" and isinstance(stmt.target, ast.Name)
-        inspected = named and self.evaluator.hinders(module_inspected, self.unit.name)
+
+        def inspected() -> bool:
+            return named and self.evaluator.hinders(module_inspected, self.unit.name)
+
         self.expressions.annotations.fold(stmt, stmt.annotation, scope, inspected)
         exported = (
             isinstance(stmt.target, ast.Name) and stmt.target.id == "__all__" and stmt.value is not None

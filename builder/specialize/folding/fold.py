@@ -315,7 +315,10 @@ class _Folder:
     def signature(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
         args = stmt.args
         annotations = self.expressions.annotations
-        inspected = bool(stmt.decorator_list) or self.evaluator.hinders(annotations_inspected, stmt.name)
+
+        def inspected() -> bool:
+            return bool(stmt.decorator_list) or self.evaluator.hinders(annotations_inspected, stmt.name)
+
         for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg):
             if arg is not None and arg.annotation is not None:
                 annotations.fold(arg, arg.annotation, scope, inspected)

@@ -44,6 +44,7 @@ class Evaluator:
         self.facts = world.facts
         self._local = world.local(unit.path)
         self._busy: set[ast.AST] = set()
+        self._values: dict[tuple[ast.expr, Scope], Value] = {}
         #: questions about the whole program whose answer stood in the way; they are asked again later
         self.hindrances: set[Asked] = set()
 
@@ -119,10 +120,18 @@ class Evaluator:
     # -- values -------------------------------------------------------------------------------
 
     def value(self, node: ast.expr, scope: Scope) -> Value:
-        """The value that the facts give an expression. Says nothing about effects: see `pure`."""
+        """The value that the facts give an expression. Says nothing about effects: see `pure`.
+
+        A fold asks for that of a condition as a whole, and again for each of its parts.
+        """
         method = getattr(self, f"_value_{type(node).__name__}", None)
-        found: Value = method(node, scope) if method is not None else None
-        return found
+        if method is None:
+            return None
+        if self._busy:  # what a name in question decides may be another value once it is answered
+            return method(node, scope)  # type: ignore[no-any-return]
+        if (node, scope) not in self._values:
+            self._values[node, scope] = method(node, scope)
+        return self._values[node, scope]
 
     def truth(self, node: ast.expr, scope: Scope) -> bool | None:
         """The truth of a condition; a literal True or False in its place is what an edit put there."""

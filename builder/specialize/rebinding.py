@@ -350,8 +350,10 @@ def annotations_inspected(world: SpecializerWorld, name: str) -> bool:
     Who asks, a file or another package, names the function, was given it, or took it by a text.
     """
     asking = world.words.holding([b"__annotations__", b"get_annotations", b"get_type_hints"])
+    uncalled = re.compile(rb"\b%b\b(?![ \t]*\()" % name.encode())  # most files only call or define it
     return any(name.encode() in world.words.of(path) for path in asking) or any(
-        _used_as_value(world.unit(path), name) for path in world.words.holders(name.encode())
+        uncalled.search(world.files[path]) and _used_as_value(world.unit(path), name)
+        for path in world.words.holders(name.encode())
     )
 
 

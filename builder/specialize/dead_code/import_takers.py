@@ -43,11 +43,18 @@ def takes_attribute(world: SpecializerWorld, path: str, module: str, name: str) 
     unit = world.unit(path)
     evaluator = Evaluator(world, unit)
     return any(
-        isinstance(node, ast.Attribute)
-        and node.attr == name
-        and evaluator.qualified(node.value, unit.scope_of(node)) == module
-        for node in nodes_on(unit, name)
+        evaluator.qualified(node.value, unit.scope_of(node)) == module for node in _attributes(unit, name)
     )
+
+
+def _attributes(unit: Unit, name: str) -> list[ast.Attribute]:
+    """Every attribute of this name in a file; kept with the syntax tree, for many modules bind a name."""
+    key = f"attributes {name} {unit.version}"
+    found: list[ast.Attribute] | None = unit.cache.get(key)  # type: ignore[assignment]
+    if found is None:
+        on_lines = (node for node in nodes_on(unit, name) if isinstance(node, ast.Attribute))
+        found = unit.cache[key] = [node for node in on_lines if node.attr == name]
+    return found
 
 
 def _is_imported(unit: Unit, node: ast.expr) -> bool:

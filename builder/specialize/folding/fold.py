@@ -331,7 +331,7 @@ class _Folder:
     def predicate(self, stmt: ast.FunctionDef, scope: Scope, name: str) -> None:
         """Remember a function that returns a known value."""
         named = name in (self.evaluator.facts.named.get(stmt.name) or ())
-        branched = self.unit.module.parents.get(stmt) is not scope.node  # it may not be there
+        branched = stmt not in scope.node.body  # type: ignore[attr-defined]  # it may not be there
         if branched or not is_alone(stmt, scope, named):
             return
         decorators = [self.evaluator.qualified(_applied(d), scope) for d in stmt.decorator_list]

@@ -17,7 +17,7 @@ from builder.source.fields import inner_nodes, nodes
 
 _SPACE = frozenset([b" ", b"\t", b"\f", b"\r", b"\n", b"\\"])
 #: Of how many bytes of source the trees stay that nobody holds. A tree takes some 30 times its source.
-MAX_RECENT = 8_000_000
+MAX_RECENT = 16_000_000
 
 
 class Module:

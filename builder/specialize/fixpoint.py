@@ -215,9 +215,11 @@ class Fixpoint:
 
     # -- which files ----------------------------------------------------------------------------
 
-    def needles(self, path: str) -> frozenset[str]:
-        """Every identifier and string of which the facts, or earlier rounds, say something in a file."""
-        return self.facts.needles.union(self.wanted.get(path, ()))
+    def needles(self, path: str) -> set[str]:
+        """Every identifier and string of a file of which the facts, or earlier rounds, say something."""
+        words = {word.decode() for word in self.fact_words & self.words.of(path).keys()}
+        texts = {text for text in self.fact_texts if text.encode() in self.files[path]}
+        return {*words, *texts, *self.wanted.get(path, ())}
 
     def news(self) -> dict[str, set[str]]:
         """path -> the identifiers that mean something which was found out since this was last asked."""
@@ -299,43 +301,37 @@ class Fixpoint:
         """What folding gives for each of these files, in order: recalled, or found out now."""
         found: dict[str, Round] = {}
         keys: dict[str, str] = {}
+        needles = {path: self.needles(path) if only is None else only for path, only in dirty.items()}
         if self.folds is not None:
             world = self.world()
-            for path in dirty:
-                keys[path] = self.key(world, path, dirty[path])
+            for path, only in dirty.items():
+                keys[path] = self.key(world, path, needles[path], only is None)
                 before = self.recalled(keys[path], world)
                 if before is not None:
                     found[path] = before.result
                     if self.oracle.pending(path):
                         self.oracle.confirm(world.unit(path))
         todo = sorted(dirty.keys() - found.keys())
-        for made in map_parallel(todo, lambda paths: self.round(paths, dirty), self.size):
+        for made in map_parallel(todo, lambda paths: self.round(paths, needles), self.size):
             path = made.folded.path
             found[path] = replace(made, answers=())
             if self.folds is not None and not made.mismatches:
                 self.folds[keys[path]] = FoldRecord(made.answers, found[path])
         return [found[path] for path in sorted(dirty)]
 
-    def key(self, world: SpecializerWorld, path: str, only: set[str] | None) -> str:
+    def key(self, world: SpecializerWorld, path: str, needles: set[str], whole: bool) -> str:
         """What a fold depends on, but for its questions: words that the file lacks are not part of it."""
-        more = self.wanted.get(path, ()) if only is None else only
-        needles = self.held(path, more) | ({"*"} if only is None else set())
-        if only is None:
-            needles |= {word.decode() for word in self.fact_words & self.words.of(path).keys()}
-            needles |= {text for text in self.fact_texts if text.encode() in self.files[path]}
-        return key(world, path, needles, self.upstream.get(path, b""))
+        held = self.held(path, needles) | (self.fact_texts & needles) | ({"*"} if whole else set())
+        return key(world, path, held, self.upstream.get(path, b""))
 
-    def round(self, paths: Sequence[str], dirty: Dirty) -> list[Round]:
+    def round(self, paths: Sequence[str], needles: Mapping[str, set[str]]) -> list[Round]:
         """Fold files against the world of this round, whose other files stay as they are."""
         world = self.world()
         results = []
         for path in progress.counted(f"round {self.result.rounds + 1}", paths):
-            needles = dirty[path]
-            if needles is None:
-                needles = set(self.needles(path))
             asked = RecordingWorld(world) if self.folds is not None else None
             unit = world.unit(path)
-            folded = fold(unit, asked or world, needles, self.upstream.get(path, b""))
+            folded = fold(unit, asked or world, needles[path], self.upstream.get(path, b""))
             answers = tuple(asked.answers.items()) if asked is not None else ()
             results.append(self.edit(unit, folded, answers))
         return results

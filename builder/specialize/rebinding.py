@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from builder.graph.names import imported_module
 from builder.source.fields import nodes
 from builder.specialize.attributes import attribute_stores
-from builder.specialize.dead_code.dynamic_names import formed
+from builder.specialize.dead_code.dynamic_names import Formed, formed
 from builder.specialize.evaluating.names import longest_word, names_in_class, names_of
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.own_namespace import lists_own_names
@@ -91,13 +91,17 @@ def _is_reflected(world: SpecializerWorld, qualified: str) -> bool:
     if any(name in world.outline(path).quoted for path in naming_it if path == own or path in naming_module):
         return True
     if any(
-        name.decode() in formed(world.files[path]).names
+        name.decode() in _formed(world.unit(path)).names
         for path in naming_it & world.words.holding([b"exec", b"eval"])
         if path == own or path in naming_module
     ):
         return True
     patched = re.compile(rb"\.%b[\"']|[(,]\s*%b=" % (name, name))
     return any(patched.search(world.files[path]) for path in naming_it & world.words.holding(_OF_TESTS))
+
+
+def _formed(unit: Unit) -> Formed:
+    return unit.told(("formed",), lambda: formed(unit.text))
 
 
 def _writes_own(unit: Unit) -> bool:

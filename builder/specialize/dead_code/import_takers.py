@@ -28,8 +28,9 @@ def _takes(unit: Unit, module: str, name: str) -> bool:
             if taken and unit.absolute(node) == module:
                 return True
         elif isinstance(node, ast.Attribute):
-            loaded = not _is_imported(unit, node.value) and _loads_module(unit, module)
-            if node.attr == name and (loaded or last in _called(unit, node.value)):
+            if node.attr == name and (
+                last in _called(unit, node.value) or _is_loaded(unit, node.value, module)
+            ):
                 return True
         elif isinstance(node, ast.Constant) and _looks_up(unit, node, name):
             return True
@@ -57,14 +58,11 @@ def _attributes(unit: Unit, name: str) -> list[ast.Attribute]:
     return found
 
 
-def _is_imported(unit: Unit, node: ast.expr) -> bool:
-    """Return whether an import binds a name to what it is."""
+def _is_loaded(unit: Unit, node: ast.expr, module: str) -> bool:
+    """Return whether a file loads a module by its name, so that what no import binds may be this module."""
     owner = unit.scope_of(node).find(node.id) if isinstance(node, ast.Name) else None
-    return owner is not None and any(b.alias is not None for b in owner.names[node.id])  # type: ignore[attr-defined]
-
-
-def _loads_module(unit: Unit, module: str) -> bool:
-    """Return whether a file loads a module by its name, so that any object of it may be this module."""
+    if owner is not None and any(b.alias is not None for b in owner.names[node.id]):  # type: ignore[attr-defined]
+        return False
     loads_any = any(word in unit.text for word in (b"import_module", b"__import__", b"sys.modules"))
     return loads_any and any(b"%b%b%b" % (q, module.encode(), q) in unit.text for q in (b'"', b"'"))
 

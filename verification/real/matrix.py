@@ -61,7 +61,8 @@ class Configuration:
 CONFIGURATIONS = (
     Configuration("v3-flashinfer-default", upstream=_FLASHINFER, takes=_REPLACED),
     Configuration("v3-default", loses=_REPLACED),
-    Configuration("v32-default", V32, long=4, loses=_REPLACED_SPARSE),
+    Configuration("v32-default", V32, loses=_REPLACED_SPARSE),
+    Configuration("v32-default-long", V32, long=4, loses=_REPLACED_SPARSE),
     Configuration("v3-flashinfer-no-graph", arguments={**_FLASHINFER, **_NO_GRAPH}),
     Configuration("v3-flashinfer-no-overlap", arguments=_FLASHINFER | _NO_OVERLAP),
     Configuration("v3-triton", arguments=_TRITON),

@@ -9,7 +9,7 @@ and decides none.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.analysis.conditions import fact_words, option_words
@@ -18,7 +18,7 @@ from builder.graph.names import absolute, is_test, locate, module_of, package_of
 from builder.manifest.statements import Reason, Rule
 from builder.pipeline.model import Cut
 from builder.pipeline.removed_blocks import Block, removed_blocks
-from builder.source.textdiff import Run, runs, split
+from builder.source.textdiff import Run, equal_lines
 from builder.source.words import file_counts
 from builder.surface.model import Place
 
@@ -98,7 +98,7 @@ class _Attribution:
         self.users: defaultdict[str, list[int]] = defaultdict(list)  # name -> the places that use it
         # path -> the places that edits of the manifest removed
         self.edits: defaultdict[str, list[int]] = defaultdict(list)
-        self.shifts: dict[str, list[Run]] = {}  # path -> the lines that its edits left alone
+        self.shifts: dict[str, Sequence[Run]] = {}  # path -> the lines that its edits left alone
 
     def run(self) -> Attributed:
         self.read()
@@ -275,7 +275,7 @@ class _Attribution:
         """Return upstream's number for a line of the file after the manifest's edits."""
         if path not in self.shifts:
             before, after = self.cut.upstream.get(path, b""), self.cut.laid[path]
-            self.shifts[path] = runs(split(before), split(after)) if before != after else []
+            self.shifts[path] = equal_lines(before, after) if before != after else ()
         shift = 0
         for run in self.shifts[path]:
             if run.right > line - 1:

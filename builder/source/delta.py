@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from builder.memo import remembered
-from builder.source.textdiff import runs
+from builder.source.textdiff import Run, equal_lines, runs, split
 
 #: A piece of the new text: where it begins in the old one and how long it is, or the text itself.
 Piece = tuple[int, int] | bytes
@@ -45,17 +45,17 @@ def applied(old: bytes, pieces: Sequence[Piece]) -> bytes:
 
 def _pieces(old: bytes, new: bytes) -> Iterator[Piece]:
     """Equal lines as spans; what lies between them by words."""
-    for span, text, around in _compared(new, old.splitlines(True), new.splitlines(True), 0):
+    for span, text, around in _compared(new, split(old), split(new), equal_lines(old, new), 0):
         if around is not None:
-            between = old[around[0] : sum(around)]
-            for inner, word, _ in _compared(text, _tokens(between), _tokens(text), around[0]):
+            left, right = _tokens(old[around[0] : sum(around)]), _tokens(text)
+            for inner, word, _ in _compared(text, left, right, runs(left, right), around[0]):
                 yield from _elsewhere(old, word)
                 yield from [inner] if inner[1] else []
         yield from [span] if span[1] else []
 
 
 def _compared(
-    new: bytes, left: Sequence[bytes], right: Sequence[bytes], offset: int
+    new: bytes, left: Sequence[bytes], right: Sequence[bytes], equal: Iterable[Run], offset: int
 ) -> Iterator[tuple[tuple[int, int], bytes, tuple[int, int] | None]]:
     """For each run of equal parts its span, the new text before it, and the span that this text replaced.
 
@@ -64,7 +64,7 @@ def _compared(
     """
     starts, ends = _starts(left), _starts(right)
     at, done = 0, 0
-    for run in runs(left, right):
+    for run in equal:
         start, end = starts[run.left], starts[run.left + run.length]
         text = new[done : ends[run.right]]
         yield (offset + start, end - start), text, (offset + at, start - at) if text else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from builder.memo import remembered
 
@@ -137,13 +138,19 @@ def split(text: bytes) -> list[bytes]:
     return [*lines, rest] if rest else lines
 
 
+@lru_cache(maxsize=1024)  # the edited files of a cut: two diffs, two packed trees and the reasons ask
+def equal_lines(before: bytes, after: bytes) -> tuple[Run, ...]:
+    """The equal runs of the lines of two texts."""
+    return tuple(runs(split(before), split(after)))
+
+
 @remembered
 def hunks(before: bytes, after: bytes, context: int = 3) -> bytes:
     """The hunks of a unified diff with some lines of context; nothing for equal texts."""
     a, b = split(before), split(after)
     changes: list[tuple[int, int, int, int]] = []
     i = j = 0
-    for run in runs(a, b):
+    for run in equal_lines(before, after):
         if run.left > i or run.right > j:
             changes.append((i, run.left, j, run.right))
         i, j = run.left + run.length, run.right + run.length

@@ -69,7 +69,7 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
         edits = ", ".join(dict.fromkeys(edit for _, edit in found if edit))
         hint = f"{_HINT}; where nothing needs it: {edits}" if edits else _HINT
         problems += (replace(problem, hint=hint) for problem, _ in found)
-        problems += excuses.unused(after.snapshot)
+        problems += excuses.unused()
     return problems
 
 
@@ -137,28 +137,30 @@ def _tokens(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str, str
 
 
 class _Excuses:
-    """The exceptions of one batch, and which of them excused something."""
+    """The exceptions of one batch, and which of them excused something: of whole files, by being of one."""
 
     def __init__(self, batch: Batch, paths: Iterable[str], manifest: Manifest) -> None:
-        self._excepted = [(one, PatternSet([one.pattern])) for one in batch.exceptions if one.kind == "path"]
+        self._excepted = [one for one in batch.exceptions if one.kind == "path"]
+        self._patterns = PatternSet([one.pattern for one in self._excepted])
         self._names = tuple(one.pattern for one in batch.exceptions if one.kind == "name")
-        whole = [pattern for one, pattern in self._excepted if one.text is None]
-        staying = (path for path in paths if any(pattern.any(path) for pattern in whole)) if whole else ()
+        whole = any(one.text is None for one in self._excepted)
+        staying = {path: found for path in paths if (found := self._for(path, ""))} if whole else {}
         # who imports an excepted module names the folders in which it is
         self._modules = tuple(filter(None, (module_of(path, manifest.packages) for path in staying)))
         # what a batch that is off by default removes needs its exception where that is off
         others = (b for b in manifest.batches if b.id in manifest.off_by_default and b is not batch)
         removed = [rule.pattern for b in others for rule in b.rules if rule.verdict == "remove"]
         self._may_leave = PatternSet(removed)
-        self._used: set[WordException] = set()
+        self._used = {one for found in staying.values() for one in found}
+
+    def _for(self, path: str, text: str) -> list[WordException]:
+        """The exceptions for this line of this file."""
+        found = [self._excepted[number] for number in self._patterns.matching(path)]
+        return [one for one in found if one.text is None or one.text in text]
 
     def excuse(self, path: str, name: str, text: str) -> bool:
         """Return whether the name in this line of this file is excepted."""
-        here = [
-            one
-            for one, pattern in self._excepted
-            if pattern.any(path) and (one.text is None or one.text in text)
-        ]
+        here = self._for(path, text)
         self._used.update(here)
         return (
             bool(here)
@@ -166,12 +168,10 @@ class _Excuses:
             or any(name in module.split(".") and module in text for module in self._modules)
         )
 
-    def unused(self, paths: Iterable[str]) -> Iterator[Problem]:
+    def unused(self) -> Iterator[Problem]:
         """Exceptions of paths that excuse nothing in the output."""
-        for one, pattern in self._excepted:
-            if one in self._used or (one.text is None and any(map(pattern.any, paths))):
-                continue
-            if self._may_leave.any(one.pattern):
+        for one in self._excepted:
+            if one in self._used or self._may_leave.any(one.pattern):
                 continue
             text = f" with {one.text!r}" if one.text is not None else ""
             message = f"the exception {one.pattern}{text} excuses nothing"

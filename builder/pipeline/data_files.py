@@ -133,12 +133,12 @@ def _meant(name: FileName, place: str, paths: Mapping[str, list[str]]) -> list[s
 def unused_paths(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     """Return R009 for each statement of `named_files` or `prune_symbols` that matches no path."""
     stated = (("named_files", manifest.named_files), ("prune_symbols", manifest.prune_symbols))
-    openable = [path for path in upstream if _openable(path)]
+    patterns = PatternSet([rule.pattern for _, rules in stated for rule in rules])
+    matched = {n for path in upstream if _openable(path) for n in patterns.matching(path)}
     return [
         matches_nothing(f"`{key}: {rule.pattern}` matches no path.", rule.mark, None)
-        for key, rules in stated
-        for rule in rules
-        if not any(map(PatternSet([rule.pattern]).any, openable))
+        for number, (key, rule) in enumerate((key, rule) for key, rules in stated for rule in rules)
+        if number not in matched
     ]
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Batch, Rule, Word
@@ -135,14 +135,15 @@ def _rules(batches: tuple[Batch, ...], paths: Iterable[str]) -> dict[str, dict[s
     families = Families(batches)
     rules: dict[str, dict[str, Rule]] = {}
     named = {path: families.of_path(path) for path in paths} if families else {}
-    staying: dict[str, list[str]] = {}  # batch -> the paths that it excepts
-    for batch in batches:
-        if batch.words and any(s.kind == "path" and not s.text for s in batch.exceptions):
-            staying[batch.id] = [path for path in named if families.excepts(batch.id, path)]
+
+    @cache
+    def excepts_within(batch: str, place: str) -> bool:
+        return any(other.startswith(place) and families.excepts(batch, other) for other in named)
+
     for path, found in named.items():
         if found is not None:
             place, member = found
-            while place != path and any(other.startswith(place) for other in staying.get(member.batch, ())):
+            while place != path and excepts_within(member.batch, place):
                 # a rule for the whole folder would remove what is excepted
                 place = path[: path.find("/", len(place)) + 1] or path
             word, why = member.word, f"the word `{member.word.text}` of the batch is in its name"

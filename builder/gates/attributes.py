@@ -21,7 +21,7 @@ from builder.graph.modules import Summary
 from builder.graph.resolve import Origin
 from builder.manifest.model import Manifest
 from builder.overlay.locate import find
-from builder.source.fields import dotted_name, last_name, nodes
+from builder.source.fields import dotted_name, inner_nodes, last_name, nodes
 from builder.source.parse import parse
 from builder.spelling import nearest
 
@@ -323,12 +323,12 @@ def _attributes(
     for node in body:
         if isinstance(node, ast.ClassDef):
             inner = f"{owner}.{node.name}" if owner else node.name
-            yield from _attributes(ast.iter_child_nodes(node), inner, "")
+            yield from _attributes(inner_nodes(node), inner, "")
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and owner and not me:
             first = node.args.posonlyargs or node.args.args
             static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
             receiver = first[0].arg if first and not static else ""
-            yield from _attributes(ast.iter_child_nodes(node), owner, receiver)
+            yield from _attributes(inner_nodes(node), owner, receiver)
         elif isinstance(node, ast.Attribute):
             yield node, owner, me
             # the parts of a plain chain are read together; below anything else, start again
@@ -342,7 +342,7 @@ def _attributes(
         else:
             if isinstance(node, (ast.Call, ast.For)):
                 yield node, owner, me
-            yield from _attributes(ast.iter_child_nodes(node), owner, me)
+            yield from _attributes(inner_nodes(node), owner, me)
 
 
 def _problem(path: str, use: Use, losses: Losses, removals: Removals, manifest: Manifest) -> Problem:

@@ -151,11 +151,12 @@ class _Writer:
         return self._fields("object", mark)  # in an overlay, or in upstream
 
     def _fields(self, kind: str, value: Any, without: Sequence[str] | frozenset[str] = ()) -> list[Any]:
-        names = _fields_of(type(value))
+        number = self._class(type(value))
+        names = self.classes[number][2]
         values = (
             _EMPTY.get((type(value), name), getattr(value, name)) for name in names if name not in without
         )
-        return [kind, self._class(type(value)), *map(self.number, values)]
+        return [kind, number, *map(self.number, values)]
 
     def _class(self, kind: type) -> int:
         if kind not in self._class_numbers:

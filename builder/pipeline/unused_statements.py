@@ -18,6 +18,7 @@ from builder.memo import recall, recall_each
 from builder.pipeline.prune import folders_of, python_modules
 from builder.pipeline.ranges import VERSIONS_HINT, matches_nothing
 from builder.select.rules import holds_path
+from builder.source.words import file_counts
 from builder.spelling import nearest
 from builder.tree import Snapshot
 
@@ -63,7 +64,7 @@ def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
     """Return the names that no Python file holds."""
     python = upstream.restrict(path for path in upstream if path.endswith(".py"))
     texts = list(python.values())
-    words = recall("words of a tree", (python.tree.id,), lambda: _words(texts))
+    words = recall("words of a tree", (python.tree.id,), lambda: frozenset().union(*map(file_counts, texts)))
     missing = [name for name in names if name.encode() not in words]
     joined = b"\n".join(words)  # an identifier may be a part of a word; the words are a tenth of the text
     missing = sorted(name for name in missing if name.encode() not in joined)
@@ -76,10 +77,6 @@ def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
     return frozenset(missing).difference(
         n.decode() for n, is_held in zip(others, known, strict=True) if is_held
     )
-
-
-def _words(texts: Iterable[bytes]) -> frozenset[bytes]:
-    return frozenset().union(*map(_IDENTIFIER.findall, texts))
 
 
 def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:

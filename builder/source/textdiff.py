@@ -7,6 +7,7 @@ an upstream without a repository has a diff too.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -88,9 +89,10 @@ def _unique(text: Sequence[bytes], start: int, end: int) -> dict[bytes, int]:
 
 def _myers(a: Sequence[bytes], b: Sequence[bytes], i: int, j: int) -> list[Run]:
     """The greedy O(ND) algorithm; no runs at all when the texts differ by more than `_MAX_EDITS`."""
-    if not set(a) & set(b):
-        return []
     n, m = len(a), len(b)
+    common = (Counter(a) & Counter(b)).total()
+    if not common or n + m - 2 * common > _MAX_EDITS:  # so many edits there are at least
+        return []
     furthest = {1: 0}
     history: list[dict[int, int]] = []
     for edits in range(min(n + m, _MAX_EDITS) + 1):

@@ -33,6 +33,8 @@ _NONE_HINT = "except the name from the batch's words, state its true value, or r
 _LITERAL_HINT = (
     "state what the attribute gives as a fact, too (`*.owner.{}`), or replace the reading by an edit"
 )
+#: Expressions that raise an error if one of their parts is None, or another literal.
+_MAY_RAISE = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Starred, ast.Attribute, ast.Call)
 #: Builtins that raise an error for None.
 _NEED_A_VALUE = frozenset(["enumerate", "float", "int", "iter", "len", "list", "range", "sum", "zip"])
 #: What a literal may be asked for.
@@ -113,7 +115,7 @@ def misuses(data: bytes) -> tuple[tuple[int, str], ...]:
     return tuple(
         (node.lineno, ast.unparse(node))
         for node in nodes(parse(data, "").tree)
-        if isinstance(node, ast.expr) and _raises(node)
+        if isinstance(node, _MAY_RAISE) and _raises(node)
     )
 
 

@@ -99,10 +99,11 @@ def _gives(data: bytes, keys: tuple[str, ...], makers: tuple[str, ...], types: t
         tree, writes = parse(data, "").tree, _WRITES.search(data)
     except SyntaxError:
         return set(keys)
-    reading = (node for node in nodes(tree) if isinstance(node, ast.Call) and last_name(node.func) in _READS)
+    every = list(nodes(tree))
+    reading = (node for node in every if isinstance(node, ast.Call) and last_name(node.func) in _READS)
     read = {id(argument) for call in reading for argument in call.args}
     given: set[str] = set()
-    for node in nodes(tree):
+    for node in every:
         match node:
             case ast.Attribute(attr=name, ctx=ast.Store(), value=owner) if _CALLED.search(last_name(owner)):
                 given.add(name)

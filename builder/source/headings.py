@@ -6,10 +6,10 @@ import re
 
 from builder.memo import remembered
 
+#: A line with the line break before it, which is found fast.
 _LINE = re.compile(
-    rb"^([ \t]*)(?:(?:async[ \t]+)?(def|class)[ \t]+(\w+)|([A-Za-z_]\w*)[ \t]*(?::[ \t]*[^\s=]|=[^=]))"
-    rb"|^(?:if|for|while|with|try)\b",
-    re.M,
+    rb"\n([ \t]*)(?:(?:async[ \t]+)?(def|class)[ \t]+(\w+)|([A-Za-z_]\w*)[ \t]*(?::[ \t]*[^\s=]|=(?=[^=])))"
+    rb"|\n(?:if|for|while|with|try)\b"
 )
 _KEYWORDS = frozenset((b"else", b"try", b"finally", b"except", b"lambda"))
 _INDENT = 4
@@ -25,7 +25,7 @@ def defined_names(data: bytes) -> frozenset[str]:
     around: list[
         tuple[int, str, bool]
     ] = []  # indentation, qualified name, whether its names are qualified by it
-    for match in _LINE.finditer(data):
+    for match in _LINE.finditer(b"\n" + data):
         if match[1] is None:  # another statement of the module ends what was above it
             around.clear()
             continue

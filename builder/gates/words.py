@@ -29,6 +29,8 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Turns letters into small ones, and all but letters and digits into spaces.
 _RUNS = bytes(c if c in b"abcdefghijklmnopqrstuvwxyz0123456789" else 32 for c in bytes(range(256)).lower())
 _ASKS = "_*(?:is_)?"
+#: A line, a name or string in it, and the whole line.
+_Named = tuple[int, str, str]
 #: A comment, a string or a name; the tokenizer of the library takes ten times as long.
 _TOKEN = re.compile(
     r"#[^\n]*|(?P<string>(?:\b[rbuf]{1,2})?(?:\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''"
@@ -46,19 +48,22 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
         for path in python_paths(after.snapshot)
         if module_of(path, manifest.packages) is not None and not everywhere.any(path)
     ]
-    runs = {path: _runs(after.snapshot[path]) for path in paths}
-    for batch in manifest.batches:
-        if not batch.words:
-            continue
+    batches = [batch for batch in manifest.batches if batch.words]
+    asking = [_pattern(batch.words) for batch in batches]
+    named: list[list[tuple[str, list[_Named]]]] = [[] for _ in batches]
+    for path in paths:
+        runs = _runs(after.snapshot[path])
+        may = [n for n, batch in enumerate(batches) if any(_may_hold(runs, word) for word in batch.words)]
+        known = _names([asking[number] for number in may], after.snapshot[path]) if may else ()
+        for number, names in zip(may, known, strict=True):
+            named[number].append((path, names))
+    for batch, places in zip(batches, named, strict=True):
         excuses = _Excuses(batch, after.snapshot, manifest)
-        pattern = _pattern(batch.words)
         words = Families([batch])
         found: list[tuple[Problem, str]] = []
-        for path in paths:
-            if not any(_may_hold(runs[path], word) for word in batch.words):
-                continue
+        for path, names in places:
             seen = 0
-            for line, name, text in _names(pattern, after.snapshot[path]):
+            for line, name, text in names:
                 if not excuses.excuse(path, name, text) and line != seen:
                     seen = line  # a line is one place
                     message = f"{path}:{line}: `{name}` is named by a word of batch {batch.id}"
@@ -121,19 +126,22 @@ def _pattern(words: Iterable[Word]) -> str:
 
 
 @remembered
-def _names(asking: str, data: bytes) -> list[tuple[int, str, str]]:
-    """(line, name or string, the whole line) of each that the pattern matches."""
-    return list(_tokens(re.compile(asking, re.IGNORECASE), data.decode("utf-8", "replace")))
-
-
-def _tokens(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str, str]]:
+def _names(asking: list[str], data: bytes) -> list[list[_Named]]:
+    """The names and strings that each of the patterns matches."""
+    found: list[list[_Named]] = [[] for _ in asking]
+    tests = [
+        (re.compile(one, re.IGNORECASE).fullmatch, some) for one, some in zip(asking, found, strict=True)
+    ]
+    text = data.decode("utf-8", "replace")
     line = at = 0
     for token in _TOKEN.finditer(text):
         name = token["name"] or token["string"].lstrip("rRbBuUfF").strip("\"'") if token.lastgroup else ""
-        if name and pattern.fullmatch(name):
-            line += text.count("\n", at, token.start())
-            at = token.start()
-            yield line + 1, name, text[text.rfind("\n", 0, at) + 1 :].partition("\n")[0]
+        for asks, some in tests:
+            if name and asks(name):
+                line += text.count("\n", at, token.start())
+                at = token.start()
+                some.append((line + 1, name, text[text.rfind("\n", 0, at) + 1 :].partition("\n")[0]))
+    return found
 
 
 class _Excuses:

@@ -54,7 +54,7 @@ PIECES = [
     ],
 )
 def test_names_and_short_strings_of_code_are_found(text: str, found: list[str]) -> None:
-    tokens = [name for _, name, _ in _names(PATTERN, text.encode())]
+    tokens = [name for _, name, _ in _names([PATTERN], text.encode())[0]]
     assert tokens == [name.strip("'") for name in found]
 
 
@@ -64,7 +64,7 @@ def test_names_and_short_strings_of_code_are_found(text: str, found: list[str]) 
 def test_a_word_that_ends_in_a_digit_is_found_before_more_digits(text: str, found: list[str]) -> None:
     word = replace(NPU, text="gfx9")
     assert _may_hold(_runs(text.encode()), word)
-    assert [name for _, name, _ in _names(_pattern([word]), text.encode())] == found
+    assert [name for _, name, _ in _names([_pattern([word])], text.encode())[0]] == found
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14))
@@ -75,7 +75,7 @@ def test_the_shortcuts_never_hide_a_name(pieces: list[str]) -> None:
         assert _may_hold(_runs(text.encode()), NPU)
     with suppress(SyntaxError):
         ast.parse(text)  # what is no Python is told by G001
-        assert [name for _, name, _ in _names(PATTERN, text.encode())] == found
+        assert [name for _, name, _ in _names([PATTERN], text.encode())[0]] == found
 
 
 def _tokenized(pattern: str, text: str) -> list[str]:

@@ -23,6 +23,8 @@ from builder.spelling import nearest
 from builder.tree import Snapshot
 
 _IDENTIFIER = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
+#: An identifier that a text holds as a whole if it holds what is around it.
+_INNER = re.compile(rb"(?<=\W)[A-Za-z_]\w*(?=\W)")
 
 
 def names_nowhere(upstream: Snapshot, manifest: Manifest) -> frozenset[str]:
@@ -69,9 +71,12 @@ def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
     joined = b"\n".join(words)  # an identifier may be a part of a word; the words are a tenth of the text
     missing = sorted(name for name in missing if name.encode() not in joined)
     others = [name.encode() for name in missing if not _IDENTIFIER.fullmatch(name.encode())]
+    inner = [{*_INNER.findall(other)} for other in others]
 
     def held(some: Sequence[int]) -> list[bool]:
-        return [any(others[number] in text for text in texts) for number in some]
+        return [
+            any(others[n] in text for text in texts if file_counts(text).keys() >= inner[n]) for n in some
+        ]
 
     known = recall_each("texts of a tree", [(python.tree.id, other) for other in others], held)
     return frozenset(missing).difference(
@@ -206,12 +211,13 @@ def with_models(problems: Iterable[Problem], manifest: Manifest, upstream: Snaps
 
 def _homes(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> list[str]:
     """Return the modules that define the last part of the name."""
-    last = re.escape(name.rpartition(".")[2].encode())
-    defines = re.compile(rb"^\s*(?:(?:async\s+)?def|class)\s+%b\b|^\s*%b\s*[:=]" % (last, last), re.M)
+    last = name.rpartition(".")[2].encode()
+    named = (re.escape(last), re.escape(last))
+    defines = re.compile(rb"^\s*(?:(?:async\s+)?def|class)\s+%b\b|^\s*%b\s*[:=]" % named, re.M)
     return [
         module
         for path in upstream
-        if (module := module_of(path, packages)) and defines.search(upstream[path])
+        if (module := module_of(path, packages)) and last in upstream[path] and defines.search(upstream[path])
     ]
 
 

@@ -119,7 +119,9 @@ def mentions(data: bytes, tree: ast.Module, tops: tuple[str, ...], parent: str) 
         return
     names = "|".join(map(re.escape, tops))
     # most lines that name a package import it: only the others can hold it in a string
-    if re.search(rf"(?m)^(?!\s*(?:from|import)\s)[^#\n]*\b(?:{names})\.".encode(), data):
+    outside = re.compile(rf"(?!\s*(?:from|import)\s)[^#\n]*\b(?:{names})\.".encode())
+    places = re.finditer(rf"(?:{names})\.".encode(), data)
+    if any(outside.match(data, data.rfind(b"\n", 0, place.start()) + 1) for place in places):
         dotted = re.compile(rf"(?<![\w./-])(?:{names})(?:\.[A-Za-z_]\w*)+")
         for node in nodes(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):

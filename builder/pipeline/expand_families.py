@@ -56,12 +56,13 @@ def _names_with(data: bytes, present: tuple[str, ...]) -> _Names:
         texts = (tuple(part.decode() for part in match) for match in matches)
         return sorted(one for one in texts if any(needle in one[name].lower() for needle in present))
 
+    options = (b"A[" in data or b"Annotated[" in data) and _OPTIONS.search(data)
     return _Names(
         tuple(name for (name,) in found(_STRING)),
-        tuple(name for (name,) in found(_FIELD)) if _OPTIONS.search(data) else (),
+        tuple(name for (name,) in found(_FIELD)) if options else (),
         tuple(name for (name,) in found(_ATTRIBUTE)),
-        tuple(found(_LOOKED_UP, 1)),
-        tuple(found(_AVAILABLE, 1)),
+        tuple(found(_LOOKED_UP, 1)) if b"attr(" in data else (),
+        tuple(found(_AVAILABLE, 1)) if b".is_available" in data else (),
     )
 
 

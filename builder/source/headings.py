@@ -8,7 +8,8 @@ from builder.memo import remembered
 
 #: A line with the line break before it, which is found fast.
 _LINE = re.compile(
-    rb"\n([ \t]*)(?:(?:async[ \t]+)?(def|class)[ \t]+(\w+)|([A-Za-z_]\w*)[ \t]*(?::[ \t]*[^\s=]|=(?=[^=])))"
+    rb"\n([ \t]*)(?=[A-Za-z_])"
+    rb"(?:(?:async[ \t]+)?(def|class)[ \t]+(\w+)|([A-Za-z_]\w*)\b[ \t]*(?::[ \t]*[^\s=]|=(?=[^=])))"
     rb"|\n(?:if|for|while|with|try)\b"
 )
 _KEYWORDS = frozenset((b"else", b"try", b"finally", b"except", b"lambda"))
@@ -22,9 +23,8 @@ def defined_names(data: bytes) -> frozenset[str]:
     What looks like code in a text counts too, and a field under another statement than a class does not.
     """
     found: set[str] = set()
-    around: list[
-        tuple[int, str, bool]
-    ] = []  # indentation, qualified name, whether its names are qualified by it
+    # indentation, qualified name, whether its names are qualified by it
+    around: list[tuple[int, str, bool]] = []
     for match in _LINE.finditer(b"\n" + data):
         if match[1] is None:  # another statement of the module ends what was above it
             around.clear()

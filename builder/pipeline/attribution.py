@@ -9,7 +9,7 @@ and decides none.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.analysis.conditions import fact_words, option_words
@@ -18,7 +18,7 @@ from builder.graph.names import absolute, is_test, locate, module_of, package_of
 from builder.manifest.statements import Reason, Rule
 from builder.pipeline.model import Cut
 from builder.pipeline.removed_blocks import Block, removed_blocks
-from builder.source.textdiff import Run, equal_lines
+from builder.source.textdiff import equal_lines
 from builder.source.words import file_counts
 from builder.surface.model import Place
 
@@ -98,7 +98,6 @@ class _Attribution:
         self.users: defaultdict[str, list[int]] = defaultdict(list)  # name -> the places that use it
         # path -> the places that edits of the manifest removed
         self.edits: defaultdict[str, list[int]] = defaultdict(list)
-        self.shifts: dict[str, Sequence[Run]] = {}  # path -> the lines that its edits left alone
 
     def run(self) -> Attributed:
         self.read()
@@ -273,11 +272,9 @@ class _Attribution:
 
     def upstream_line(self, path: str, line: int) -> int:
         """Return upstream's number for a line of the file after the manifest's edits."""
-        if path not in self.shifts:
-            before, after = self.cut.upstream.get(path, b""), self.cut.laid[path]
-            self.shifts[path] = equal_lines(before, after) if before != after else ()
+        before, after = self.cut.upstream.get(path, b""), self.cut.laid[path]
         shift = 0
-        for run in self.shifts[path]:
+        for run in equal_lines(before, after) if before != after else ():
             if run.right > line - 1:
                 break
             shift = run.left - run.right

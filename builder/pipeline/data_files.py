@@ -143,14 +143,9 @@ def unused_paths(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
 
 
 def _opened(paths: Iterable[str], rules: tuple[Rule, ...]) -> dict[str, Rule]:
-    sets = [(rule, PatternSet([rule.pattern])) for rule in rules]
-    opened: dict[str, Rule] = {}
-    for path in paths:
-        if _openable(path):
-            rule = next((rule for rule, patterns in sets if patterns.matching(path)), None)
-            if rule is not None:
-                opened[path] = rule
-    return opened
+    patterns = PatternSet([rule.pattern for rule in rules])
+    matched = {path: patterns.matching(path) for path in paths if _openable(path)}
+    return {path: rules[found[0]] for path, found in matched.items() if found}
 
 
 def _openable(path: str) -> bool:

@@ -42,8 +42,8 @@ def _whole(data: bytes, names: str) -> Iterator[Reference]:
 
 def _composed(data: bytes, tree: ast.Module, known: Mapping[str, str], names: str) -> Iterator[Reference]:
     """What f-strings and sums make of constants of the file: `f"{PACKAGE}.module:function"`."""
-    constant = rf"(?m)^\w+\s*(?::[^=\n]+)?=\s*\(?\s*[\"'](?:{names})[.\"']".encode()
-    if not re.search(constant, data) and not re.search(rb"\{__(?:name|package)__\}", data):
+    constant = rf"\n\w+\s*(?::[^=\n]+)?=\s*\(?\s*[\"'](?:{names})[.\"']".encode()
+    if not re.search(constant, b"\n" + data) and not re.search(rb"\{__(?:name|package)__\}", data):
         return
     values = {**known, **_constants(tree)}
     dotted = re.compile(rf"((?:{names})(?:\.[A-Za-z_]\w*)+)(?::\w+)?")

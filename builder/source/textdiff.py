@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from builder.memo import remembered
 
@@ -18,8 +18,7 @@ from builder.memo import remembered
 _MAX_EDITS = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """`length` lines from `left` and from `right` are equal."""
 
     left: int

@@ -135,13 +135,13 @@ def _called(data: bytes, path: str) -> list[tuple[str, int]]:
         tree = parse(data, path).tree
     except (SyntaxError, ValueError):
         return []  # G001 reports it
-    owners = {f"torch.ops.{LIBRARY}"}
+    owners, every = {f"torch.ops.{LIBRARY}"}, list(nodes(tree))
     owners |= {
         target.id
-        for node in nodes(tree)
+        for node in every
         if isinstance(node, ast.Assign) and dotted_name(node.value) in owners
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    operators = (n for n in nodes(tree) if isinstance(n, ast.Attribute) and dotted_name(n.value) in owners)
+    operators = (n for n in every if isinstance(n, ast.Attribute) and dotted_name(n.value) in owners)
     return sorted({(node.attr, node.lineno) for node in operators})

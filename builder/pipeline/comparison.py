@@ -1,7 +1,7 @@
 """What the output is compared with: the surface of upstream, and what its native code has itself.
 
-It follows from upstream and the selection alone and nobody asks for it before the end, so a second process
-works it out beside the cut.
+It follows from upstream and the selection alone and nobody asks for it before specialization, so a second
+process works it out beside the cut.
 """
 
 from __future__ import annotations

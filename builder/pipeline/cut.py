@@ -101,7 +101,8 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     uneditable = unparsed_problems(errors, files, staying, pruned, expanded)
     run.stop(true_places(uneditable, upstream, files, expanded, overlaid.records))
 
-    # specialize and lockstep
+    # specialize and lockstep, which asks what the comparison has read of the native code
+    compared = pending.result()
     facts = facts_of(expanded, upstream, pruned.kept, pruned.removed)
     setting = Setting(upstream, expanded, facts, frozenset(overlaid.ours), frozenset(errors))
     reduced = reduce(run, files, pruned, setting, staying)
@@ -113,7 +114,6 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     output = reduced.output.replace(required.contents)
 
     progress.step("comparing with upstream")
-    compared = pending.result()
     run.remember(upstream, {**staying, **compared.removed})
     leaving_python = upstream.restrict(path for path in leaving if path.endswith(".py"))
     leaving_summaries = summaries(leaving_python, asked.packages, run.summaries)

@@ -109,7 +109,7 @@ def _end(child: int, result: IO[bytes], group: bool) -> None:
 #: With fewer items, or bytes of source in all of them, another process costs more than it saves: it copies
 #: what it touches of this one's memory. Each process has half of that at least.
 FORK_FROM = 24
-MIN_WEIGHT = 2_000_000
+MIN_WEIGHT = 5_000_000
 
 
 def map_parallel(

@@ -6,12 +6,11 @@ without `__init__.py` is a package like any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from builder.graph.names import module_of
-from builder.parallel import map_parallel
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 ImportKind = Literal["eager", "guarded", "lazy", "typing"]
@@ -127,11 +126,9 @@ def summaries(
         if old is not None:
             by_path[path] = old
     todo = [path for path in paths if path not in by_path]
-
-    def made(some: Sequence[str]) -> list[Summary]:
-        return [summarise(snapshot[path], path, module_of(path, packages) or "", tops) for path in some]
-
-    by_path.update(zip(todo, map_parallel(todo, made, lambda path: len(snapshot[path])), strict=True))
+    # not shared with another process: whoever reads the files next finds them parsed
+    for path in todo:
+        by_path[path] = summarise(snapshot[path], path, module_of(path, packages) or "", tops)
     return {path: by_path[path] for path in paths}
 
 

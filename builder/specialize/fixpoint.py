@@ -413,7 +413,7 @@ class Fixpoint:
             self.files, self.original, self.names, self.world().unit, self.units, self.oracle,
             self.answers,
         )  # fmt: skip
-        for path, final in zip(changed, map_parallel(changed, texts.of, self.size), strict=True):
+        for path, final in zip(changed, texts.of(changed), strict=True):
             self.oracle.mismatches += final.mismatches
             if self.files[path] == self.first[path]:
                 if final.data == self.files[path]:
@@ -474,8 +474,7 @@ class Fixpoint:
             if before is not None:
                 found[path] = before.result
         todo = [path for path in paths if path not in found]
-        made = map_parallel(todo, lambda some: self.leftovers(some, wanted), self.size)
-        for path, (uses, answers) in zip(todo, made, strict=True):
+        for path, (uses, answers) in zip(todo, self.leftovers(todo, wanted), strict=True):
             found[path] = uses
             if self.folds is not None:
                 self.folds[keys[path]] = FoldRecord(answers, uses)

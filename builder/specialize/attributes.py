@@ -79,7 +79,7 @@ def attribute_named(world: SpecializerWorld, name: str) -> bool:
     asking = world.words.holding([b"hasattr", b"setattr", b"delattr", b"attrgetter"])
     if any(encoded in world.outline(path).quoted for path in asking if encoded in world.words.of(path)):
         return True
-    if any(isinstance(node.ctx, ast.Del) for _, node in attribute_stores(world, name)):
+    if any(isinstance(node.ctx, ast.Del) for _, node in attribute_stores(world, name, b"del")):
         return True
     return any(_read_with_effect(world, path, name) for path in world.words.holders(encoded))
 
@@ -161,10 +161,13 @@ def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
     return False
 
 
-def attribute_stores(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.Attribute]]:
+def attribute_stores(
+    world: SpecializerWorld, name: str, word: bytes = b""
+) -> Iterator[tuple[Unit, ast.Attribute]]:
+    """Where the program sets or deletes an attribute of this name. `word`: only in files that hold it."""
     encoded = name.encode()
     for path in world.words.holders(encoded):
-        if encoded in world.outline(path).attributes:
+        if encoded in world.outline(path).attributes and (not word or word in world.words.of(path)):
             unit = world.unit(path)
             if _stores_attribute(unit, name):
                 for node in _stores_of(nodes_on(unit, name), name):

@@ -50,9 +50,9 @@ class Unit:
         self._left_at = (0, 0, 0)
 
     @property
-    def version(self) -> int:
-        """Changes when more of this file is known to leave."""
-        return len(self.leaving)
+    def version(self) -> tuple[int, int, int]:
+        """Changes when more of this file is known to leave: how much of it is, which only ever grows."""
+        return len(self.leaving), len(self.hidden), len(self.running)
 
     @property
     def package(self) -> str:
@@ -70,9 +70,8 @@ class Unit:
         """
         if not (self.leaving or self.hidden):
             return self._answers.get(question, find)
-        now = (len(self.leaving), len(self.hidden), len(self.running))  # they only ever grow
-        if self._left_at != now:
-            self._left_at, self._without = now, {}
+        if self._left_at != self.version:
+            self._left_at, self._without = self.version, {}
         if question not in self._without:
             self._without[question] = find()
         found: T = self._without[question]  # type: ignore[assignment]

@@ -96,7 +96,7 @@ class Dead:
         self._formed = FormedNames(answers)
         self._answers = answers
         self._reflected: tuple[SpecializerWorld, Hierarchy, Reflection] | None = None
-        self._alive: dict[bytes, tuple[str, bytes, int]] = {}  # name -> a file that refers to it
+        self._alive: dict[bytes, tuple[str, bytes, object]] = {}  # name -> a file that refers to it
         self._used: dict[bytes, bool] = {}  # did upstream's own code refer to a name?
         for path in sorted(before.keys() - files.keys()):
             counts = file_counts(before[path])
@@ -336,7 +336,7 @@ class Dead:
 
     def _still_referred(self, world: SpecializerWorld, name: bytes) -> bool:
         """Return whether the file that referred to this name is as it was."""
-        path, data, version = self._alive.get(name, ("", b"", 0))
+        path, data, version = self._alive.get(name, ("", b"", None))
         return bool(path) and world.files.get(path) is data and world.unit(path).version == version
 
     def _learn_uses(self, names: Iterable[bytes]) -> None:

@@ -449,9 +449,7 @@ def _is_listed(unit: Unit, stmt: ast.stmt) -> bool:
 
 def _reads_all(unit: Unit, function: Function) -> bool:
     """Return whether a function reads its locals by no name."""
-    last = function.end_lineno or function.lineno
-    lines = lines_with(unit, [b"dir", b"eval", b"exec", b"locals", b"vars"])
-    if not any(function.lineno <= line <= last for line in lines):
+    if not lines_with(unit, [b"dir", b"eval", b"exec", b"locals", b"vars"], function):
         return False
     calls = (node for node in nodes(function) if isinstance(node, ast.Call) and node.args)
     of_an_object = {call.func for call in calls if getattr(call.func, "id", "") in ("dir", "vars")}

@@ -32,22 +32,24 @@ _MAX_DATA_LENGTH = 2000
 _MAX_ANNOTATION_LENGTH = 300
 
 
-def lines_with(unit: Unit, words: Iterable[bytes]) -> set[int]:
+def lines_with(unit: Unit, words: Iterable[bytes], within: ast.AST | None = None) -> set[int]:
     """The lines that hold one of these words, with no letter, digit or underscore around it.
 
-    Lines of statements that leave at the end of the round hold nothing.
+    Lines of statements that leave at the end of the round hold nothing. `within`: only lines of this node.
     """
     data = unit.text  # nothing is parsed for it
     found: set[int] = set()
-    starts: list[int] = []
+    starts: list[int] = unit.starts if within is not None else []
+    begin = starts[first_line(within) - 1] if within is not None else 0
+    stop = starts[within.end_lineno] if within is not None else len(data)  # type: ignore[attr-defined]
     for word in words:
-        at = data.find(word) if word else -1
+        at = data.find(word, begin, stop) if word else -1
         while at >= 0:
             end = at + len(word)
             if (at == 0 or data[at - 1] not in _IDENTIFIER) and data[end : end + 1] not in _TAIL:
                 starts = starts or unit.starts
                 found.add(bisect_right(starts, at))
-            at = data.find(word, at + 1)
+            at = data.find(word, at + 1, stop)
     for low, high in unit.hidden if found else ():
         found = {line for line in found if not low <= line <= high}
     return found
@@ -188,7 +190,7 @@ def _refers(
     inside: bool,
     within: ast.AST | None = None,
 ) -> bool:
-    lines = sorted(lines_with(unit, [name.encode()]))
+    lines = sorted(lines_with(unit, [name.encode()], within))
     stack: list[ast.AST] = [within or unit.module.tree] if lines else []
     while stack:
         node = stack.pop()
@@ -230,15 +232,8 @@ def loads(unit: Unit, name: str, within: ast.AST | None = None) -> bool:
 
 
 def _loads_on(unit: Unit, name: str, within: ast.AST | None) -> bool:
-    found = lines_with(unit, [name.encode()])
-    if within is not None:
-        low, high = first_line(within), within.end_lineno or 0  # type: ignore[attr-defined]
-        found = {line for line in found if low <= line <= high}
-    if not found:
-        return False
-    lines = sorted(found)
-    tree = within or unit.module.tree
-    return any(_loads(tree, name, [line]) for line in reversed(lines))
+    lines = sorted(lines_with(unit, [name.encode()], within), reverse=True)
+    return any(_loads(within or unit.module.tree, name, [line]) for line in lines)
 
 
 def _loads(node: ast.AST, name: str, lines: Lines) -> bool:

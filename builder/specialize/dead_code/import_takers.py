@@ -42,14 +42,15 @@ def takes_attribute(world: SpecializerWorld, path: str, module: str, name: str) 
     if name.encode() not in world.outline(path).attributes:
         return False
     unit = world.unit(path)
-    evaluator = Evaluator(world, unit)
-    return any(
-        evaluator.qualified(node.value, unit.scope_of(node)) == module for node in _attributes(unit, name)
-    )
+    key = ("owners of attribute", path, name, str(unit.version))
+    if key not in world.derived:  # many modules bind a name
+        evaluator, found = Evaluator(world, unit), _attributes(unit, name)
+        world.derived[key] = {evaluator.qualified(node.value, unit.scope_of(node)) for node in found}
+    return module in world.derived[key]  # type: ignore[operator]
 
 
 def _attributes(unit: Unit, name: str) -> list[ast.Attribute]:
-    """Every attribute of this name in a file; kept with the syntax tree, for many modules bind a name."""
+    """Every attribute of this name in a file; kept with the syntax tree."""
     key = f"attributes {name} {unit.version}"
     found: list[ast.Attribute] | None = unit.cache.get(key)  # type: ignore[assignment]
     if found is None:

@@ -135,8 +135,14 @@ def module_exposed(world: SpecializerWorld, module: str) -> bool:
     own = world.paths.get(module)
     if own is not None and holds_itself(world.unit(own)):
         return True
-    last = module.rpartition(".")[2].encode()
-    return any(module in modules_held(world, path) for path in sorted(world.words.holding([last])))
+    idle: set[str] = world.derived.setdefault(("files that hold no module",), set())  # type: ignore[assignment]
+    for path in sorted(world.words.holding([module.rpartition(".")[2].encode()]) - idle):
+        held = modules_held(world, path)
+        if module in held:
+            return True
+        if not held:
+            idle.add(path)
+    return False
 
 
 @question

@@ -19,8 +19,6 @@ def takes(unit: Unit, module: str, name: str) -> bool:
 
 
 def _takes(unit: Unit, module: str, name: str) -> bool:
-    if _takes_all(unit, module):
-        return True
     last = module.rpartition(".")[2]
     for node in nodes_on(unit, name):
         if isinstance(node, ast.ImportFrom):
@@ -34,7 +32,7 @@ def _takes(unit: Unit, module: str, name: str) -> bool:
                 return True
         elif isinstance(node, ast.Constant) and _looks_up(unit, node, name):
             return True
-    return False
+    return any(unit.absolute(node) == module for node in unit.scopes.root.star)
 
 
 def takes_attribute(world: SpecializerWorld, path: str, module: str, name: str) -> bool:
@@ -91,7 +89,3 @@ def _called(unit: Unit, base: ast.expr) -> set[str]:
         if isinstance(binding.value, (ast.Call, ast.Subscript, ast.Attribute)):
             found |= _called(unit, binding.value)
     return found
-
-
-def _takes_all(unit: Unit, module: str) -> bool:
-    return any(unit.absolute(node) == module for node in unit.scopes.root.star)

@@ -156,9 +156,9 @@ class Unused:
             folder, last = source.rpartition("/")[0], module.rpartition(".")[2].encode()
             stars = self._links.stars(module)
             imports = self._links.takers(module, name) | stars
+            naming = self._words.holding([last, b"__module__"])
             for path in holders:
-                words = self._words.of(path)
-                near = path.rpartition("/")[0] == folder or words[last] or words[b"__module__"]
+                near = path in naming or path.rpartition("/")[0] == folder
                 asks = path in imports or (near and _may_ask_for(world.outline(path), encoded))
                 if asks and takes(world.unit(path), module, name):
                     return True

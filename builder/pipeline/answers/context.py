@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -10,14 +10,14 @@ from builder.analysis.projects import projects
 from builder.analysis.removals import Removal
 from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import verdict
-from builder.graph.modules import Import
+from builder.graph.modules import Import, summarise
 from builder.graph.names import module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Batch, Reason, Rule
 from builder.manifest.switches import options
 from builder.pipeline.answers.answer import State
 from builder.pipeline.outcome import Outcome
-from builder.pipeline.prune import folders_of
+from builder.pipeline.prune import folders_of, python_modules
 from builder.surface.model import Key
 
 
@@ -62,6 +62,17 @@ class Context:
         """The files of one side with such an import, sorted."""
         files = tree.summaries.items()
         return sorted(path for path, summary in files if any(map(wanted, summary.imports)))
+
+    def rule_of_importer(self, tops: Collection[str]) -> Rule | None:
+        """The rule of the first removed file that imports one of these modules; few files are read for it."""
+        removed, upstream = self.cut.decided.removed, self.cut.upstream
+        for path, module in python_modules(sorted(removed), self.manifest.packages).items():
+            data = upstream[path]
+            if any(top.encode() in data for top in tops) and any(
+                item.target.partition(".")[0] in tops for item in summarise(data, path, module).imports
+            ):
+                return removed[path]
+        return None
 
     def state(self, path: str) -> State:
         """What became of a path that is on one of the sides."""

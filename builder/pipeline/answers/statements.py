@@ -138,7 +138,5 @@ def requirement_reasons(context: Context, name: str, files: Collection[str]) -> 
     )
     if stated:
         return stated
-    modules, removed = modules_of(name), context.cut.decided.removed
-    users = context.importing(context.cut.before, lambda item: item.target.partition(".")[0] in modules)
-    rules = [removed[path] for path in users if path in removed]
-    return tuple(Reason(rule.batch, "nothing imports it any more", rule.mark) for rule in rules[:1])
+    rule = context.rule_of_importer(modules_of(name))
+    return (Reason(rule.batch, "nothing imports it any more", rule.mark),) if rule is not None else ()

@@ -11,7 +11,6 @@ from builder.source.parse import parse
 from builder.specialize.checked_edits import CheckedEdits
 from builder.specialize.dead_code.empty_module import is_empty_module
 from builder.specialize.format_edits import format_edits, format_files
-from builder.specialize.results import Mismatch
 from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.unit import Unit
 
@@ -22,7 +21,6 @@ class FinalText:
 
     data: bytes
     empty: bool
-    mismatches: tuple[Mismatch, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +43,11 @@ class FinalTexts:
         return [self._final(path, text) for path, text in zip(paths, better, strict=True)]
 
     def _final(self, path: str, better: bytes) -> FinalText:
-        before = len(self.edits.mismatches)
         data = self._text(path, self.files[path], better)
         empty = self.answers.of(data).get(
             ("empty",), lambda: _parses(path, data) and is_empty_module(parse(data, path).tree)
         )
-        return FinalText(data, empty, self.edits.since(before))
+        return FinalText(data, empty)
 
     def _text(self, path: str, data: bytes, better: bytes) -> bytes:
         """The file in the better layout, if that is the same program."""

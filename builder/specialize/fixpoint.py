@@ -36,8 +36,6 @@ MAX_ROUNDS = 40
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 #: Tells the key of a search for leftovers from that of a fold.
 _LEFTOVERS = "leftovers:"
-#: The uses of what is gone in one file, and the questions that finding them asked.
-Uses = tuple[list[Leftover], tuple[tuple[Question, Answer], ...]]
 
 #: path -> the identifiers to fold it for; None: all of them
 Dirty = dict[str, set[str] | None]
@@ -414,7 +412,6 @@ class Fixpoint:
             self.answers,
         )  # fmt: skip
         for path, final in zip(changed, texts.of(changed), strict=True):
-            self.oracle.mismatches += final.mismatches
             if self.files[path] == self.first[path]:
                 if final.data == self.files[path]:
                     continue
@@ -465,20 +462,18 @@ class Fixpoint:
     def open_uses(self, paths: Sequence[str], names: set[str]) -> Iterator[Leftover]:
         """The uses of what is gone, recalled or found. `names`: what the manifest says is gone."""
         world = self.world()
-        wanted = {path: self.held(path, names.union(self.wanted.get(path, ()))) for path in paths}
-        found: dict[str, list[Leftover]] = {}
-        keys: dict[str, str] = {}
-        for path in paths if self.folds is not None else ():
-            keys[path] = key(world, path, {_LEFTOVERS, *wanted[path]}, b"")
-            before = self.recalled(keys[path], world)
-            if before is not None:
-                found[path] = before.result
-        todo = [path for path in paths if path not in found]
-        for path, (uses, answers) in zip(todo, self.leftovers(todo, wanted), strict=True):
-            found[path] = uses
-            if self.folds is not None:
-                self.folds[keys[path]] = FoldRecord(answers, uses)
-        return (use for path in paths for use in found[path])
+        for path in paths:
+            wanted = self.held(path, names.union(self.wanted.get(path, ())))
+            if self.folds is None:
+                yield from self.leftovers(world, path, wanted)
+                continue
+            known = key(world, path, {_LEFTOVERS, *wanted}, b"")
+            record = self.recalled(known, world)
+            if record is None:
+                asked = RecordingWorld(world)
+                uses = self.leftovers(asked, path, wanted)
+                record = self.folds[known] = FoldRecord(tuple(asked.answers.items()), uses)
+            yield from record.result
 
     def recalled(self, key: str, world: SpecializerWorld) -> FoldRecord | None:
         """What was remembered under a key, if the world still answers as it did."""
@@ -488,18 +483,12 @@ class Fixpoint:
         self.folds[key] = self.folds.pop(key)  # the latest used are kept longest
         return before
 
-    def leftovers(self, paths: Sequence[str], wanted: Mapping[str, set[str]]) -> list[Uses]:
-        """For each file the uses of what is gone, and what the world was asked for them."""
-        world = self.world()
-        found: list[Uses] = []
-        for path in paths:
-            asked = RecordingWorld(world) if self.folds is not None else None
-            try:
-                uses = leftovers(world.unit(path), asked or world, wanted[path])
-            except SyntaxError:  # reported already
-                uses = []
-            found.append((uses, tuple(asked.answers.items()) if asked is not None else ()))
-        return found
+    def leftovers(self, world: SpecializerWorld, path: str, wanted: set[str]) -> list[Leftover]:
+        """The uses of what is gone in a file."""
+        try:
+            return leftovers(world.unit(path), world, wanted)
+        except SyntaxError:  # reported already
+            return []
 
     def held(self, path: str, names: Iterable[str]) -> set[str]:
         """Those of the names that a file holds."""

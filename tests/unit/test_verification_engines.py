@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -161,8 +162,9 @@ class TestMutants:
         theirs.parent.mkdir(parents=True, exist_ok=True)
         theirs.write_text(upstream)
         return mutants.check(
-            asker(folder, 4), places(folder), [_CONFIGURATION], folder / "work", 5, 1, lambda check: None
-        )
+            asker(folder, 4), places(folder), [_CONFIGURATION], folder / "work", mutants.Draw(5, 1),
+            lambda check: None,
+        )  # fmt: skip
 
     def test_what_an_engine_tells_from_upstream_s_is_killed(self, tmp_path: Path, machine: Machine) -> None:
         check = self.check(tmp_path)
@@ -181,10 +183,26 @@ class TestMutants:
         assert not check.cases and "c: TypeError" in check.lines[0]
         assert sorted(machine.asked) == ["ours-recorded", "upstream", "upstream-again"]
 
+    def test_what_survives_is_tried_in_the_configurations_beside(
+        self, tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(mutants, "judged", lambda case, answer, name: {"survived": [name]})
+        theirs = tmp_path / "theirs" / _FILE
+        theirs.parent.mkdir(parents=True)
+        theirs.write_text(_SOURCE)
+        both = [_CONFIGURATION, replace(_CONFIGURATION, name="d")]
+        for beside, drawn in ((frozenset({"d"}), 1), (frozenset({"c", "d"}), 0)):
+            check = mutants.check(
+                asker(tmp_path, 4), places(tmp_path), both, tmp_path / f"work{drawn}",
+                mutants.Draw(5, 1, beside), lambda check: None,
+            )  # fmt: skip
+            assert len(check.cases) == drawn
+        assert machine.asked.count("mutant-0") == 2
+
     def test_what_no_time_is_left_for_is_said(self, tmp_path: Path) -> None:
         (tmp_path / _FILE).parent.mkdir(parents=True)
         (tmp_path / _FILE).write_text(_SOURCE)
-        chosen = mutants.draw(tmp_path, {"c": {_FILE: {2, 6}}}, 2, 1)
+        chosen = mutants.draw(tmp_path, {"c": {_FILE: {2, 6}}}, mutants.Draw(2, 1))
         check = mutants._told(chosen, {"c": {chosen[0].name: {"killed by": "c", "how": {"differs": []}}}})
         assert [case.verdict for case in check.cases] == [PASSED, NOT_RUN]
         assert check.cases[1].lines == (engines.LATE,)

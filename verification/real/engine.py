@@ -32,6 +32,8 @@ _MIXED: tuple[dict[str, Any], ...] = (
     {}, {"frequency_penalty": 0.7}, {"presence_penalty": 0.7}, {"repetition_penalty": 1.3},
     {"logit_bias": {"20": 4.0, "21": -4.0}}, {"ignore_eos": False, "min_new_tokens": 6},
     {"ignore_eos": False, "stop_token_ids": [30, 31, 32, 33]},
+    # the text shows the mark that ends a sentence, or not
+    {"logit_bias": {"1": 100.0}}, {"logit_bias": {"1": 100.0}, "skip_special_tokens": False},
 )  # fmt: skip
 
 

@@ -21,6 +21,10 @@ _DENSE = "upstream computes short prefills densely with FlashAttention 3, ours s
 _LORA = {"max_loras_per_batch": 2, "lora_backend": "triton", "trust_remote_code": True}
 _NO_OVERLAP = {"disable_overlap_schedule": True}
 _NO_GRAPH = {"disable_cuda_graph": True}
+#: The default of later versions, which the other configurations turn off.
+_PREFILL_GRAPHS = {"disable_piecewise_cuda_graph": False}
+#: Tokens before a chunk are computed densely, 128 at a time, however few there are.
+_PREFIX_CHUNKS = {"SGLANG_CHUNKED_PREFIX_CACHE_THRESHOLD": "0", "SGLANG_MAX_KV_CHUNK_CAPACITY": "128"}
 #: The GPU holds fewer tokens than the prompts have: what is asked for again comes back from the host.
 _HOST = {
     "enable_hierarchical_cache": True, "hicache_size": 1, "hicache_io_backend": "kernel",
@@ -72,6 +76,8 @@ CONFIGURATIONS = (
     Configuration("v3-fp8-triton", quantization="fp8", arguments=_TRITON),
     # As many as the real model has, in as many groups: the shared expert is fused with them by default.
     Configuration("v3-256-experts", arguments=_TRITON, experts=256),
+    Configuration("v3-prefill-graphs", arguments=_TRITON | _PREFILL_GRAPHS),
+    Configuration("v3-prefix-chunks", arguments=_FLASHINFER, environment=_PREFIX_CHUNKS),
     Configuration("v3-no-radix", arguments={**_TRITON, "disable_radix_cache": True}),
     Configuration("v3-hicache", arguments={**_TRITON, **_HOST}, structured=False, again=True),
     Configuration("v2-flashinfer", V2, arguments=_FLASHINFER),
@@ -86,6 +92,10 @@ CONFIGURATIONS = (
     Configuration("v32-sparse", V32, upstream=_TILELANG, environment=SPARSE, takes=_REPLACED_SPARSE),
     Configuration(
         "v32-sparse-long", V32, upstream=_TILELANG, environment=SPARSE, long=4, takes=_REPLACED_SPARSE
+    ),
+    Configuration(
+        "v32-prefill-graphs", V32, arguments=_PREFILL_GRAPHS, upstream=_TILELANG, environment=SPARSE,
+        takes=_REPLACED_SPARSE,
     ),
     Configuration(
         "v1-lora", V1, arguments={**_TRITON, **_LORA}, adapter=True, structured=False, loses=_ADAPTED

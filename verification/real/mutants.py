@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from verification import mutants
 from verification.checks import mutants as judging
@@ -26,9 +26,17 @@ _PATH = ("models/", "layers/", "mem_cache/", "model_executor/", "sampling/")
 _MONITORS = hasattr(sys, "monitoring")  # since Python 3.12
 
 
+class Draw(NamedTuple):
+    """How many mutants are drawn, and of the lines of which configurations: of all but those `beside`."""
+
+    count: int
+    seed: int
+    beside: frozenset[str] = frozenset()
+
+
 def check(
-    asker: Asker, places: Sequence[Place], configurations: Sequence[Configuration], work: Path, count: int,
-    seed: int, keep: Callable[[Check], None],
+    asker: Asker, places: Sequence[Place], configurations: Sequence[Configuration], work: Path, asked: Draw,
+    keep: Callable[[Check], None],
 ) -> Check:  # fmt: skip
     """Draw mutants of lines that ours executes in these configurations, and ask an engine of each of them.
 
@@ -39,7 +47,7 @@ def check(
         return Check("mutants", (Case("mutants", NOT_RUN, ("it takes Python 3.12",)),))
     ours = places[1]
     usual, lines, wrong = _known(asker, places, configurations, work)
-    chosen = draw(ours.tree, lines, count, seed)
+    chosen = draw(ours.tree, {name: lines[name] for name in lines.keys() - asked.beside}, asked)
     answers: dict[str, dict[str, Any]] = {name: {} for name in lines}
 
     def against(one: Configuration, answer: Answer) -> Case:
@@ -133,7 +141,7 @@ def _recorded(
     return answer, {Path(path).relative_to(ours.tree).as_posix(): lines for path, lines in found}
 
 
-def draw(tree: Path, lines: Mapping[str, Mapping[str, set[int]]], count: int, seed: int) -> list[Mutant]:
+def draw(tree: Path, lines: Mapping[str, Mapping[str, set[int]]], asked: Draw) -> list[Mutant]:
     """Mutants of a tree, of lines that any configuration executes on the path."""
     executed: dict[str, set[int]] = {}
     wanted = tuple(_PACKAGE + folder for folder in _PATH)
@@ -142,7 +150,7 @@ def draw(tree: Path, lines: Mapping[str, Mapping[str, set[int]]], count: int, se
             if path.startswith(wanted):
                 executed.setdefault(path, set()).update(numbers)
     sources = {path: (tree / path).read_text("utf-8") for path in executed}
-    return mutants.drawn(sources, executed, count, seed, judging.equivalent)
+    return mutants.drawn(sources, executed, asked.count, asked.seed, judging.equivalent)
 
 
 def _edit(one: Mutant, tree: Path) -> dict[str, Any]:

@@ -64,6 +64,12 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5, help="measurements of each kind")
     parser.add_argument("--mutants", type=int, default=30, help="how many are drawn")
     parser.add_argument("--seed", type=int, default=1, help="of the draw")
+    parser.add_argument(
+        "--beside",
+        nargs="*",
+        default=(),
+        help="configurations that try what those of --only do not kill; no mutant is drawn of their lines",
+    )
     given = parser.parse_args()
     if given.stage != ["sizes"]:
         gpu.need_torch()
@@ -108,10 +114,11 @@ def main() -> None:
         elif stage == "engines":
             checks.append(engines.check(asker, places, wanted, given.at_once, lambda c: keep([*checks, c])))
         elif stage == "mutants":
-            mutated = [each for each in wanted if each.name in (given.only or _MUTATED)]
-            done = mutants.check(
-                asker, places, mutated, work, given.mutants, given.seed, lambda c: keep([*checks, c])
-            )
+            drawn = tuple(given.only or _MUTATED)
+            mutated = [each for each in chosen(fitting, (*drawn, *given.beside))
+                       if each.name in (*drawn, *given.beside)]  # fmt: skip
+            draw = mutants.Draw(given.mutants, given.seed, frozenset(given.beside))
+            done = mutants.check(asker, places, mutated, work, draw, lambda c: keep([*checks, c]))
             checks.append(done)
         elif stage == "server":
             checks.append(_server(places, work, deadline, given.at_once))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from builder.memo import remembered
 from builder.source.textdiff import runs, split
-from builder.specialize.text_index.outline import imports
+from builder.specialize.text_index.content import imports
 
 _TOKEN = re.compile(
     rb"#[^\n]*|[bBrRuUfF]{0,2}(?:(\"\"\"|''')(?:.|\n)*?\1|\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)')"
@@ -41,7 +41,7 @@ class Block:
     head: tuple[str, ...]  # removed tokens of its first statement, in order
     body: tuple[str, ...]  # all of its removed tokens
     defines: tuple[str, ...] = ()
-    imports: tuple[tuple[str, tuple[str, ...]], ...] = ()  # as `outline.imports` gives them
+    imports: tuple[tuple[str, tuple[str, ...]], ...] = ()  # as `content.imports` gives them
     definition: bool = False  # of a function or a class: its content is not why it was removed
     arm: bool = False  # `else` and the like: removed because of what stands above it
 

@@ -13,8 +13,7 @@ from builder.graph.modules import Summary, known_of
 from builder.memo import Shelf, Store
 from builder.specialize.fold_cache import FoldRecord
 from builder.specialize.program import NO_MEMO, Memo
-from builder.specialize.text_index import content_answers
-from builder.specialize.text_index.module_bindings import ModuleBindings
+from builder.specialize.text_index import content
 from builder.tree import Snapshot
 
 #: Takes the problems of a stage.
@@ -25,13 +24,12 @@ Stop = Callable[[Iterable[Problem]], None]
 class Recalled:
     """The results of cuts that hold for the same files again.
 
-    Summaries, folded files, top-level bindings of files, answers about their content, and whole outcomes.
+    Summaries, folded files, answers about the content of files, and whole outcomes.
     """
 
     summaries: MutableMapping[tuple[str, str], Summary] = field(default_factory=dict)
     folds: MutableMapping[str, FoldRecord] = field(default_factory=dict)
-    tops: MutableMapping[str, ModuleBindings] = field(default_factory=dict)
-    answers: MutableMapping[str, dict[content_answers.Question, Any]] = field(default_factory=dict)
+    answers: MutableMapping[str, dict[content.Question, Any]] = field(default_factory=dict)
     outcomes: MutableMapping[str, bytes] = field(default_factory=dict)
 
     @classmethod
@@ -73,7 +71,7 @@ class Run:
     def memo(self) -> Memo:
         """The results that specialization remembers."""
         known = self.recalled
-        return Memo(known.folds, known.tops, known.answers) if known else NO_MEMO
+        return Memo(known.folds, known.answers) if known else NO_MEMO
 
 
 def raise_problems(problems: Iterable[Problem]) -> None:

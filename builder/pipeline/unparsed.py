@@ -19,7 +19,7 @@ from builder.manifest.model import Manifest
 from builder.memo import remembered
 from builder.pipeline.prune import Pruned
 from builder.specialize.evaluating.facts import Facts
-from builder.specialize.text_index.outline import imports
+from builder.specialize.text_index.content import imports
 from builder.tree import Snapshot
 
 Errors = Mapping[str, tuple[int, str]]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from builder.source.fields import nodes
 from builder.specialize.evaluating.names import names_in_class, names_of, text
-from builder.specialize.text_index.text_search import fields_of, nodes_on
-from builder.specialize.unit import Unit
+from builder.specialize.text_index.text_search import fields_of, nodes_like, nodes_on
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld, question
 
 _STORES = (ast.Store, ast.Del)
@@ -50,16 +50,13 @@ def attribute_bound(world: SpecializerWorld, name: str) -> bool:
     )
 
 
+@told
 def _binds_in_class(unit: Unit, name: str) -> bool:
     """Return whether the body of a class binds a name otherwise than by a definition, wherever it stands in
     its line."""
-
-    def find() -> bool:
-        scopes = (scope for scope in unit.scopes.every() if scope.kind == "class")
-        found = (binding.kind for scope in scopes for binding in scope.names.get(name, ()))
-        return any(kind not in ("def", "declare") for kind in found)
-
-    return unit.told(("binds in a class", name), find)
+    scopes = (scope for scope in unit.scopes.every() if scope.kind == "class")
+    found = (binding.kind for scope in scopes for binding in scope.names.get(name, ()))
+    return any(kind not in ("def", "declare") for kind in found)
 
 
 @question
@@ -77,7 +74,7 @@ def attribute_named(world: SpecializerWorld, name: str) -> bool:
     must stay."""
     encoded = name.encode()
     asking = world.words.holding([b"hasattr", b"setattr", b"delattr", b"attrgetter"])
-    if any(encoded in world.outline(path).quoted for path in asking if encoded in world.words.of(path)):
+    if any(encoded in world.content(path).quoted for path in asking if encoded in world.words.of(path)):
         return True
     if any(isinstance(node.ctx, ast.Del) for _, node in attribute_stores(world, name, b"del")):
         return True
@@ -93,7 +90,7 @@ def attribute_read(world: SpecializerWorld, name: str) -> bool:
         and isinstance(node.ctx, ast.Load)
         and world.facts.attribute_value(node) is None
         for path in world.words.holders(name.encode())
-        if name.encode() in world.outline(path).attributes
+        if name.encode() in world.content(path).attributes
         for node in nodes_on(world.unit(path), name)
     )
 
@@ -167,19 +164,11 @@ def attribute_stores(
     """Where the program sets or deletes an attribute of this name. `word`: only in files that hold it."""
     encoded = name.encode()
     for path in world.words.holders(encoded):
-        if encoded in world.outline(path).attributes and (not word or word in world.words.of(path)):
+        if encoded in world.content(path).attributes and (not word or word in world.words.of(path)):
             unit = world.unit(path)
-            if _stores_attribute(unit, name):
-                for node in _stores_of(nodes_on(unit, name), name):
-                    yield unit, node
+            for node in nodes_like(unit, name, "stores attribute", lambda node: _stores(node, name)):
+                yield unit, node  # type: ignore[misc]
 
 
-def _stores_attribute(unit: Unit, name: str) -> bool:
-    """Return whether a file sets or deletes an attribute of this name."""
-    return unit.told(("stores attribute", name), lambda: any(_stores_of(nodes_on(unit, name), name)))
-
-
-def _stores_of(nodes: Iterable[ast.AST], name: str) -> Iterator[ast.Attribute]:
-    for node in nodes:
-        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, _STORES):
-            yield node
+def _stores(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, _STORES)

@@ -6,16 +6,13 @@ import ast
 from collections.abc import Callable, Iterator
 
 from builder.specialize.evaluating.scopes import Binding, Scope
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 
 
+@told
 def defined(unit: Unit) -> frozenset[str]:
     """Qualified names bound at top level and in classes, imports included."""
-
-    def find() -> frozenset[str]:
-        return frozenset(_names(unit, unit.scopes.root, unit.name, lambda binding: True))
-
-    return unit.told(("defined", unit.name), find)
+    return frozenset(_names(unit, unit.scopes.root, unit.name, lambda binding: True))
 
 
 def vanishing(unit: Unit) -> frozenset[str]:

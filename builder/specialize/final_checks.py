@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 
 from builder.source.fields import nodes
-from builder.specialize.dead_code.class_statements import Class, defines_method
-from builder.specialize.dead_code.hierarchy import INERT_BASES, Hierarchy
+from builder.specialize.dead_code.hierarchy import INERT_BASES, Class, Hierarchy, defines_method
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.given_fields import given_uses
 from builder.specialize.leftovers import Leftover, use_of
@@ -62,7 +61,7 @@ def _has_method(base: str, method: str) -> bool:
 
 def _is_called(world: SpecializerWorld, method: str) -> bool:
     holders = world.words.holders(method.encode())
-    return any(method.encode() in world.outline(path).attributes for path in holders)
+    return any(method.encode() in world.content(path).attributes for path in holders)
 
 
 # -- exports ----------------------------------------------------------------------------------------

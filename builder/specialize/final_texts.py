@@ -11,7 +11,7 @@ from builder.source.parse import parse
 from builder.specialize.checked_edits import CheckedEdits
 from builder.specialize.dead_code.empty_module import is_empty_module
 from builder.specialize.format_edits import format_edits, format_files
-from builder.specialize.text_index.content_answers import AnswerCache
+from builder.specialize.text_index.content import Contents
 from builder.specialize.unit import Unit
 
 
@@ -34,7 +34,7 @@ class FinalTexts:
     unit: Callable[[str], Unit]
     units: MutableMapping[str, Unit]
     edits: CheckedEdits
-    answers: AnswerCache
+    contents: Contents
 
     def of(self, paths: Sequence[str]) -> list[FinalText]:
         """The final text of each file, in order."""
@@ -44,7 +44,7 @@ class FinalTexts:
 
     def _final(self, path: str, better: bytes) -> FinalText:
         data = self._text(path, self.files[path], better)
-        empty = self.answers.of(data).get(
+        empty = self.contents.of(data).get(
             ("empty",), lambda: _parses(path, data) and is_empty_module(parse(data, path).tree)
         )
         return FinalText(data, empty)
@@ -55,7 +55,7 @@ class FinalTexts:
         if last is None and better == data:
             return data
         if last is None and recall("layout of one program", (data, better), lambda: _agree(data, better)):
-            self.units[path] = Unit(path, self.names[path], better, self.answers.of(better))
+            self.units[path] = Unit(path, self.names[path], self.contents.of(better))
             return better
         unit, ops = last or (self.unit(path), [])
         for text in (better, data) if better != data else (data,):
@@ -66,7 +66,7 @@ class FinalTexts:
                 self.edits.compare(unit, ops, module)
             elif not agrees(unit.module, ops, module):
                 continue
-            self.units[path] = Unit(path, self.names[path], text, self.answers.of(text))
+            self.units[path] = Unit(path, self.names[path], self.contents.of(text))
             return text
         self.edits.report(path, "the edits do not give Python")
         return data

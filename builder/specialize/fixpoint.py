@@ -23,11 +23,9 @@ from builder.specialize.folding.fold import Folded, fold
 from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.program import Memo, Policy, Program
 from builder.specialize.results import BY_EDIT, FOLDED, Round, Specialized
-from builder.specialize.text_index.content_answers import AnswerCache
+from builder.specialize.text_index.content import Contents
 from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
 from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.text_index.module_bindings import BindingsCache
-from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.relevant_lines import import_hits
 from builder.specialize.unit import Unit
 from builder.specialize.world import Asked, KnownOfFiles, Memory, SpecializerWorld
@@ -51,17 +49,15 @@ class Fixpoint:
         self.upstream = program.upstream
         self.names = program.names
         self.removed = program.removed
-        self.answers = AnswerCache(memo.answers)
-        self.facts = registry_rows.with_wrappers(policy.facts, program.upstream, program.names, self.answers)
+        self.contents = Contents(memo.answers)
+        self.facts = registry_rows.with_wrappers(policy.facts, program.upstream, program.names, self.contents)
         self.frozen = policy.frozen
         self.removed_files = self.without_files()
         self.memory = Memory()
         self.units: dict[str, Unit] = {}
-        self.outlines: dict[str, Outline] = {}
-        self.bindings = BindingsCache(memo.bindings)
         self.words = IdentifierIndex(files)
         self.links = ImportIndex(files, self.names, self.words)
-        self.cleaner = Cleaner(program, policy, self.words, self.links, self.answers)
+        self.cleaner = Cleaner(program, policy, self.words, self.contents)
         self.result = Specialized({})
         self.folds = memo.folds
         self.fact_words = frozenset(n.encode() for n in self.facts.needles if _IDENTIFIER.fullmatch(n))
@@ -83,7 +79,7 @@ class Fixpoint:
         """The files as they are now; the same world, with its answers, while nothing changes."""
         state = self.edits, *self.memory.sizes()
         if self.last_world is None or self.last_world[0] != state:
-            known = KnownOfFiles(self.units, self.outlines, self.bindings, self.answers, self.words)
+            known = KnownOfFiles(self.units, self.contents, self.words, self.links)
             world = SpecializerWorld(
                 self.files, self.names, self.removed, self.facts, self.memory, known, self.removed_files
             )
@@ -128,8 +124,7 @@ class Fixpoint:
         self.words.remove(path)
         self.cleaner.leave(path)
         known: tuple[dict[str, Any], ...] = (
-            self.files, self.units, self.outlines, self.hindrances, self.uncertain,
-            self.wanted, self.memory.local,
+            self.files, self.units, self.hindrances, self.uncertain, self.wanted, self.memory.local,
         )  # fmt: skip
         for each in known:
             each.pop(path, None)
@@ -169,7 +164,7 @@ class Fixpoint:
     def without_rows(self) -> set[str]:
         """Take the rows of registries away that nothing asks for; the files to fold again."""
         world = self.world()
-        return self.take(world, registry_rows.leaving(world, self.links, self.frozen))
+        return self.take(world, registry_rows.leaving(world, self.frozen))
 
     def take(self, world: SpecializerWorld, cleaned: Cleaned) -> set[str]:
         """Carry out what takes dead code away; the files to fold again."""
@@ -247,9 +242,9 @@ class Fixpoint:
             return world.module_gone(module) is not None
 
         found = set()
-        for path, data in self.files.items():
-            name = self.names[path]
-            if path not in self.frozen and import_hits(data, package_of(path, name), gone):
+        for path in self.files:
+            package = package_of(path, self.names[path])
+            if path not in self.frozen and import_hits(world.content(path), package, gone):
                 found.add(path)
         return found
 
@@ -344,7 +339,7 @@ class Fixpoint:
         found = Round(folded, answers=answers)
         if data is not None and data != self.files[unit.path]:
             try:
-                after = Unit(unit.path, unit.name, data, answers=self.answers.of(data))
+                after = Unit(unit.path, unit.name, self.contents.of(data))
             except SyntaxError as error:
                 self.oracle.report(unit.path, f"the edits do not give Python: {error}")
             else:
@@ -395,7 +390,7 @@ class Fixpoint:
 
     def finished(self) -> Specialized:
         self.result.mismatches = self.oracle.mismatches
-        self.answers.save()
+        self.contents.save()
         return self.result
 
     # -- the end ----------------------------------------------------------------------------------
@@ -409,7 +404,7 @@ class Fixpoint:
             self.touched |= set(changed)
         texts = FinalTexts(
             self.files, self.original, self.names, self.world().unit, self.units, self.oracle,
-            self.answers,
+            self.contents,
         )  # fmt: skip
         for path, final in zip(changed, texts.of(changed), strict=True):
             if self.files[path] == self.first[path]:
@@ -433,7 +428,7 @@ class Fixpoint:
             sorted(path for path in suspects - self.frozen if path in self.files), names
         )
         world = self.world()
-        hierarchy = Hierarchy(world, self.words, self.links)
+        hierarchy = Hierarchy(world)
         self.result.leftovers += sorted(self.broken)
         self.result.leftovers += sorted(set(hidden_uses(world, hierarchy, self.cleaner.before_unit)))
         self.result.lost = dict(sorted(self.memory.gone.items()))

@@ -130,7 +130,7 @@ class FoldRecord:
 
     def holds(self, world: SpecializerWorld) -> bool:
         """Return whether the world still answers as it did."""
-        known: dict[Question, Answer] = world.derived.setdefault(("answers",), {})  # type: ignore[assignment]
+        known: dict[Question, Answer] = world.derived.setdefault(("answers",), {})
         for question, said in self.answers:
             if question not in known:
                 known[question] = answer(world, question)

@@ -10,15 +10,14 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 
 from builder.source.fields import nodes
-from builder.specialize.dead_code.class_statements import Class
-from builder.specialize.dead_code.hierarchy import Hierarchy
+from builder.specialize.dead_code.hierarchy import Class, Hierarchy
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.own_class import is_own_class
 from builder.specialize.folding.reads import names_given
 from builder.specialize.leftovers import Leftover, use_of
 from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld
 
 
@@ -50,12 +49,9 @@ def given_uses(
                 yield use_of(unit, node, f"{cls.node.name}({field})", name, unit.scope_of(node).qualname)
 
 
+@told
 def _fields(unit: Unit, cls: str) -> list[str]:
     """The annotated names of a class at the top of a file, in order."""
-    return unit.told(("fields", cls), lambda: _annotated(unit, cls))
-
-
-def _annotated(unit: Unit, cls: str) -> list[str]:
     for stmt in unit.module.tree.body:
         if isinstance(stmt, ast.ClassDef) and stmt.name == cls:
             return [

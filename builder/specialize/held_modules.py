@@ -9,7 +9,7 @@ from itertools import chain
 from builder.graph.names import absolute, package_of
 from builder.specialize.text_index.module_bindings import Imported, imported
 from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld
 
 #: What a module says of itself, through which nothing of it can be had.
@@ -21,20 +21,20 @@ def modules_held(world: SpecializerWorld, path: str) -> frozenset[str]:
     if not _may_bind_modules(world, path):
         return frozenset()
     unit = world.unit(path)
-    found: frozenset[str] | None = unit.cache.get("modules held")  # type: ignore[assignment]
-    if found is None:
-        found = unit.cache["modules held"] = frozenset(_held(world, unit))
-    return found
+    if "modules held" not in unit.derived:  # later worlds have no more modules
+        unit.derived["modules held"] = frozenset(_held(world, unit))
+    held: frozenset[str] = unit.derived["modules held"]
+    return held
 
 
 def _may_bind_modules(world: SpecializerWorld, path: str) -> bool:
     """Whether an import of a file may bind a module of the program; most take names, and need no parsing."""
-    outline, package = world.outline(path), package_of(path, world.names[path])
-    if outline.binds_modules is None:
-        outline.binds_modules = b"\\\n" in outline.data or any(
-            _is_module(world, absolute(written, package), names) for _, written, names in outline.statements
+    content, package = world.content(path), package_of(path, world.names[path])
+    if package not in content.binds_modules:
+        content.binds_modules[package] = b"\\\n" in content.data or any(
+            _is_module(world, absolute(written, package), names) for _, written, names in content.statements
         )
-    return outline.binds_modules
+    return content.binds_modules[package]
 
 
 def _is_module(world: SpecializerWorld, module: str, names: Sequence[str]) -> bool:
@@ -48,12 +48,9 @@ def _is_module(world: SpecializerWorld, module: str, names: Sequence[str]) -> bo
     return any(isinstance(one, str) and world.is_module(one) for one in chain(below, meant))
 
 
+@told
 def holds_itself(unit: Unit) -> bool:
     """Return whether a file has its own module as a value, by `sys.modules[__name__]`."""
-    return unit.told(("holds itself",), lambda: _holds_itself(unit))
-
-
-def _holds_itself(unit: Unit) -> bool:
     return any(
         isinstance(node, ast.Subscript)
         and getattr(node.value, "attr", getattr(node.value, "id", "")) == "modules"
@@ -65,14 +62,15 @@ def _holds_itself(unit: Unit) -> bool:
 
 
 def _held(world: SpecializerWorld, unit: Unit) -> Iterator[str]:
-    for what, name, is_package in unit.told(("imports bound", unit.package), lambda: _bound(unit)):
+    for what, name, is_package in _bound(unit):
         start = name if is_package else world.what_is(what)
         if isinstance(start, str) and world.is_module(start):
-            for chain in unit.told(("values", name), lambda name=name: _values(unit, name)):  # type: ignore[misc]
+            for chain in _values(unit, name):
                 if world.is_module(start + chain):
                     yield start + chain
 
 
+@told
 def _bound(unit: Unit) -> list[tuple[Imported, str, bool]]:
     """What the imports of a file bind at any depth, the name, and whether that is the package of a module."""
     found: dict[tuple[Imported, str, bool], None] = {}
@@ -87,6 +85,7 @@ def _bound(unit: Unit) -> list[tuple[Imported, str, bool]]:
     return list(found)
 
 
+@told
 def _values(unit: Unit, name: str) -> frozenset[str]:
     """What is used as a value of what is bound to a name: "" for that itself, ".a" where it is `name.a`."""
     found: set[str] = set()

@@ -39,7 +39,7 @@ def use_of(unit: Unit, node: ast.AST, used: str, gone: str, scope: str) -> Lefto
 def leftovers(unit: Unit, world: SpecializerWorld, names: Iterable[str]) -> list[Leftover]:
     """Every use in one file of something that is gone; `names`: what such a use is called somewhere."""
     local = {name for _, name in world.local(unit.path)}
-    offsets = import_hits(world.files[unit.path], unit.package, lambda m: world.module_gone(m) is not None)
+    offsets = import_hits(unit.content, unit.package, lambda m: world.module_gone(m) is not None)
     return sorted(_Finder(unit, world, RelevantLines(unit, {*names, *local}, offsets)).find())
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 
 #: Functions that list the names of the module at whose top they are called without an argument, or that run a
 #: text as its code.
@@ -16,9 +16,10 @@ _KEYED = frozenset(["get", "pop", "setdefault", "__getitem__", "__contains__"])
 WRITES = frozenset(["update", "clear", "__setitem__"])
 
 
+@told
 def lists_own_names(unit: Unit) -> bool:
     """Return whether a module lists its own names, or runs a text as its code."""
-    return unit.told(("lists own names",), lambda: any(_lists(unit, node) for node in uses_of(unit, _LISTS)))
+    return any(_lists(unit, node) for node in uses_of(unit, _LISTS))
 
 
 def _lists(unit: Unit, node: ast.AST) -> bool:

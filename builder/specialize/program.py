@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fold_cache import Recall
-from builder.specialize.text_index import content_answers
-from builder.specialize.text_index.module_bindings import Kept
+from builder.specialize.text_index import content
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +50,12 @@ class Policy:
 class Memo:
     """What earlier runs found, to which this run adds; None: nothing is remembered.
 
-    `folds`: what folding a file gave (only with a policy that checks); `bindings`: what files bind;
-    `answers`: what was found out about the content of files.
+    `folds`: what folding a file gave (only with a policy that checks); `answers`: what was found out about
+    the content of files.
     """
 
     folds: Recall | None = None
-    bindings: Kept | None = None
-    answers: content_answers.Kept | None = None
+    answers: content.Kept | None = None
 
 
 NO_MEMO = Memo()

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from builder.graph.names import imported_module
 from builder.source.fields import nodes
 from builder.specialize.attributes import attribute_stores
-from builder.specialize.dead_code.dynamic_names import Formed, formed
+from builder.specialize.dead_code.dynamic_names import formed_in
 from builder.specialize.evaluating.names import longest_word, names_in_class, names_of
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.own_namespace import lists_own_names
+from builder.specialize.text_index.content import Content
 from builder.specialize.text_index.text_search import nodes_on, refers
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld, question
 
 if TYPE_CHECKING:
@@ -81,17 +82,17 @@ def _is_reflected(world: SpecializerWorld, qualified: str) -> bool:
     """
     module, _, name = qualified.encode().rpartition(b".")
     own, last = world.paths.get(module.decode()), module.rpartition(b".")[2]
-    if own is not None and (_writes_own(world.unit(own)) or lists_own_names(world.unit(own))):
+    if own is not None and (_writes_own(world.content(own)) or lists_own_names(world.unit(own))):
         return True
     writing = world.words.holding(_REFLECTION)
     naming_module = writing & world.words.holding([last])
     if _is_written_by_text(world, module, naming_module):
         return True
     naming_it = writing & world.words.holding([name])
-    if any(name in world.outline(path).quoted for path in naming_it if path == own or path in naming_module):
+    if any(name in world.content(path).quoted for path in naming_it if path == own or path in naming_module):
         return True
     if any(
-        name.decode() in _formed(world.unit(path)).names
+        name.decode() in formed_in(world.content(path)).names
         for path in naming_it & world.words.holding([b"exec", b"eval"])
         if path == own or path in naming_module
     ):
@@ -100,12 +101,8 @@ def _is_reflected(world: SpecializerWorld, qualified: str) -> bool:
     return any(patched.search(world.files[path]) for path in naming_it & world.words.holding(_OF_TESTS))
 
 
-def _formed(unit: Unit) -> Formed:
-    return unit.told(("formed",), lambda: formed(unit.text))
-
-
-def _writes_own(unit: Unit) -> bool:
-    return unit.told(("writes own names",), lambda: _WRITES_OWN.search(unit.text) is not None)
+def _writes_own(content: Content) -> bool:
+    return content.get(("writes own names",), lambda: _WRITES_OWN.search(content.data) is not None)
 
 
 def _is_written_by_text(world: SpecializerWorld, module: bytes, naming_module: set[str]) -> bool:
@@ -135,7 +132,7 @@ def module_exposed(world: SpecializerWorld, module: str) -> bool:
     own = world.paths.get(module)
     if own is not None and holds_itself(world.unit(own)):
         return True
-    idle: set[str] = world.derived.setdefault(("files that hold no module",), set())  # type: ignore[assignment]
+    idle: set[str] = world.derived.setdefault(("files that hold no module",), set())
     for path in sorted(world.words.holding([module.rpartition(".")[2].encode()]) - idle):
         held = modules_held(world, path)
         if module in held:
@@ -179,6 +176,7 @@ def _spells_module(unit: Unit, owner: ast.expr, module: str) -> bool:
     )
 
 
+@told
 def _writes_name(unit: Unit, name: str) -> bool:
     """Return whether a file sets a name by its text, or as a keyword of `update`."""
 
@@ -196,7 +194,7 @@ def _writes_name(unit: Unit, name: str) -> bool:
         called = names_of(parent.func)[:1] if isinstance(parent, ast.Call) else ()
         return bool(called) and called[0] in ("setattr", "delattr", "__setitem__", "pop", "setdefault")
 
-    return unit.told(("writes name", name), lambda: any(map(writes, nodes_on(unit, name))))
+    return any(map(writes, nodes_on(unit, name)))
 
 
 @question
@@ -207,12 +205,10 @@ def is_class(world: SpecializerWorld, qualified: str) -> bool:
     return path is not None and _is_plain_class(world.unit(path), name) and not rebound(world, qualified)
 
 
+@told
 def _is_plain_class(unit: Unit, name: str) -> bool:
-    def find() -> bool:
-        nodes = [binding.node for binding in unit.scopes.root.names.get(name, ())]
-        return len(nodes) == 1 and isinstance(nodes[0], ast.ClassDef) and not nodes[0].decorator_list
-
-    return unit.told(("plain class", name), find)
+    nodes = [binding.node for binding in unit.scopes.root.names.get(name, ())]
+    return len(nodes) == 1 and isinstance(nodes[0], ast.ClassDef) and not nodes[0].decorator_list
 
 
 @question
@@ -285,7 +281,7 @@ def given_otherwise(world: SpecializerWorld, module: str, name: str) -> bool:
     return (
         world.is_module(full)
         or "__getattr__" in bound.names
-        or _WRITES_OWN.search(world.files[path]) is not None
+        or _writes_own(world.content(path))
         or _MAKES_OWN.search(world.files[path]) is not None
         or any(world.defines(star, name) for star in bound.stars)
     )
@@ -374,26 +370,23 @@ def module_inspected(world: SpecializerWorld, module: str) -> bool:
     return world.paths.get(module) in asking or (bool(asking) and module_exposed(world, module))
 
 
+@told
 def _used_as_value(unit: Unit, name: str) -> bool:
     """Return whether a file does something else with a function than call it: it hands it on, imports it by
     another name, or has its name as a text."""
-
-    def find() -> bool:
-        parents = unit.module.parents
-        for node in nodes_on(unit, name):
-            if isinstance(node, ast.alias):
-                if node.asname is not None and name in node.name.split("."):
-                    return True
-            elif isinstance(node, ast.Constant):
-                if isinstance(node.value, str) and re.split(r"[.:]", node.value)[-1] == name:
-                    return True
-            elif name in (getattr(node, "id", ""), getattr(node, "attr", "")):
-                parent = parents.get(node)
-                if not (isinstance(parent, ast.Call) and (parent.func is node or _only_runs(parent, node))):
-                    return True
-        return False
-
-    return unit.told(("used as a value", name), find)
+    parents = unit.module.parents
+    for node in nodes_on(unit, name):
+        if isinstance(node, ast.alias):
+            if node.asname is not None and name in node.name.split("."):
+                return True
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and re.split(r"[.:]", node.value)[-1] == name:
+                return True
+        elif name in (getattr(node, "id", ""), getattr(node, "attr", "")):
+            parent = parents.get(node)
+            if not (isinstance(parent, ast.Call) and (parent.func is node or _only_runs(parent, node))):
+                return True
+    return False
 
 
 def _only_runs(call: ast.Call, function: ast.AST) -> bool:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from builder.graph.names import imported_module, package_of
 from builder.source.encoding import BOM, decoded
 from builder.source.parse import Module, line_starts, parse
 from builder.specialize.evaluating.scopes import Comprehension, KeywordLines, Scope, Scopes
-from builder.specialize.text_index.content_answers import ContentAnswers, Question, answers_of
+from builder.specialize.text_index.content import Content, Question
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 #: The question whether a content is Python.
@@ -26,19 +28,19 @@ _BIND = (b"lambda", b"for", b":=")
 class Unit:
     """One file: its module name, syntax tree and scopes."""
 
-    def __init__(self, path: str, name: str, data: bytes, answers: ContentAnswers | None = None) -> None:
-        """`answers`: what is known of these bytes. Raises SyntaxError."""
+    def __init__(self, path: str, name: str, content: Content) -> None:
+        """Raises SyntaxError."""
         self.path = path
         self.name = name
-        self._raw = data
+        self.content = content
+        self._raw = content.data
         self._module: Module | None = None
-        self._answers = answers if answers is not None else answers_of(data)
-        if not self._answers.known.get(_PARSES):
-            self._module = parse(data, path)
-        self._answers.known[_PARSES] = True
+        if not content.known.get(_PARSES):
+            self._module = parse(content.data, path)
+        content.known[_PARSES] = True
         self._scopes: Scopes | None = None
-        #: what others derive from this file, by their own key
-        self.cache: dict[str, object] = {}
+        #: what others derive from all of this file, also from what leaves
+        self.derived: dict[Any, Any] = {}
         # what leaves at the end of the round: statements and imported names, and the lines (first, last)
         # of statements that have their lines for themselves
         self.leaving: set[ast.AST] = set()
@@ -58,18 +60,13 @@ class Unit:
     def package(self) -> str:
         return package_of(self.path, self.name)
 
-    @property
-    def digest(self) -> str:
-        """A digest of the bytes."""
-        return self._answers.digest
-
     def told(self, question: Question, find: Callable[[], T]) -> T:
         """What `find` gives, which must depend on the file alone, without what of it leaves.
 
         It is found out once, and anew when more of the file leaves.
         """
         if not (self.leaving or self.hidden):
-            return self._answers.get(question, find)
+            return self.content.get(question, find)
         if self._left_at != self.version:
             self._left_at, self._without = self.version, {}
         if question not in self._without:
@@ -144,3 +141,18 @@ class Unit:
     def absolute(self, node: ast.ImportFrom) -> str:
         """The absolute module of `from X import ...`."""
         return imported_module(node, self.package)
+
+
+def told(find: Callable[Concatenate[Unit, P], T]) -> Callable[Concatenate[Unit, P], T]:
+    """Make a function one of a file alone, whose results are kept with the content: see `Unit.told`.
+
+    Its other arguments are texts, and tuples of such.
+    """
+    kind = f"{find.__module__.rpartition('.')[2]}.{find.__name__}"
+
+    @wraps(find)
+    def asked(unit: Unit, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        question = kind, unit.path, unit.name, *args
+        return unit.told(question, lambda: find(unit, *args, **kwargs))
+
+    return asked

@@ -8,21 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import NamedTuple, ParamSpec
+from typing import Any, NamedTuple, ParamSpec
 
-from builder.graph.names import package_of
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
 from builder.specialize.evaluating.scopes import Binding
-from builder.specialize.text_index.content_answers import AnswerCache
+from builder.specialize.text_index.content import Content, Contents
 from builder.specialize.text_index.identifier_index import IdentifierIndex
+from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.module_bindings import (
-    BindingsCache,
     Imported,
     ModuleBindings,
     imported_by,
     module_bindings,
 )
-from builder.specialize.text_index.outline import Outline
 from builder.specialize.unit import Unit
 
 P = ParamSpec("P")
@@ -69,16 +67,13 @@ class Memory:
 
 @dataclass
 class KnownOfFiles:
-    """What is known of single files, from one world to the next: whoever changes a file takes it out.
-
-    `words`: the identifiers of all files.
-    """
+    """What is known of the files, from one world to the next: whoever changes a file takes its unit out, and
+    changes `words` and `links`, the identifiers and imports of all files."""
 
     units: dict[str, Unit] = field(default_factory=dict)
-    outlines: dict[str, Outline] = field(default_factory=dict)
-    bindings: BindingsCache = field(default_factory=BindingsCache)
-    answers: AnswerCache = field(default_factory=AnswerCache)
+    contents: Contents = field(default_factory=Contents)
     words: IdentifierIndex | None = None
+    links: ImportIndex | None = None
 
 
 class SpecializerWorld:
@@ -105,6 +100,7 @@ class SpecializerWorld:
         self.memory = memory
         self._known = known
         self.words = known.words if known.words is not None else IdentifierIndex(files)
+        self.links = known.links if known.links is not None else ImportIndex(files, names, self.words)
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
         self._assigned: dict[tuple[str, str], bool] = {}
@@ -113,32 +109,24 @@ class SpecializerWorld:
         self._resolving: set[tuple[str, str]] = set()
         self._resolved: dict[tuple[str, str], str | Gone | None] = {}
         #: what others derive from this world, by their own keys
-        self.derived: dict[tuple[str, ...], object] = {}
+        self.derived: dict[Any, Any] = {}
 
     def unit(self, path: str) -> Unit:
         """The parsed file; raises SyntaxError."""
         found = self._known.units.get(path)
         if found is None:
-            data = self.files[path]
-            answers = self._known.answers.of(data)
-            found = self._known.units[path] = Unit(path, self.names[path], data, answers=answers)
+            found = self._known.units[path] = Unit(path, self.names[path], self.content(path))
         return found
 
-    def outline(self, path: str) -> Outline:
+    def content(self, path: str) -> Content:
         """What the text of a file tells without being parsed."""
-        found = self._known.outlines.get(path)
-        if found is None or found.data is not self.files[path]:
-            found = self._known.outlines[path] = Outline(self.files[path])
-        return found
+        return self._known.contents.of(self.files[path])
 
     def module_bindings(self, path: str) -> ModuleBindings:
         """What a file binds at its top level; raises SyntaxError."""
-
-        def find() -> ModuleBindings:
-            unit = self.unit(path)
-            return module_bindings(unit.scopes.root, unit.absolute)
-
-        return self._known.bindings.of(path, package_of(path, self.names[path]), self.files[path], find)
+        unit = self.unit(path)
+        asked = "bindings", unit.package
+        return unit.content.get(asked, lambda: module_bindings(unit.scopes.root, unit.absolute))
 
     def module_gone(self, name: str) -> str | None:
         """Why a module does not exist in the output, or None when it does or is none of our business."""
@@ -205,7 +193,7 @@ class SpecializerWorld:
             if self.module_gone(full) is not None:
                 return Gone(full)
             return full
-        binds = self.outline(path).binds(name)
+        binds = self.content(path).binds(name)
         if binds:
             return None if self.is_module(full) else full  # which of the two depends on who ran last
         if binds is None:
@@ -260,7 +248,7 @@ class SpecializerWorld:
             return False
         if f"{module}.{name}" in self.memory.gone:
             return True
-        binds = self.outline(path).binds(name)
+        binds = self.content(path).binds(name)
         if binds is not None:
             return binds
         bound = self.module_bindings(path)
@@ -290,7 +278,7 @@ class SpecializerWorld:
         """Return whether a file might hold `name = <value>`."""
         key = (path, name)
         if key not in self._assigned:
-            self._assigned[key] = self.outline(path).assigns(name)
+            self._assigned[key] = self.content(path).assigns(name)
         return self._assigned[key]
 
     def is_gone(self, qualified: str) -> bool:

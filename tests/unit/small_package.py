@@ -14,7 +14,6 @@ from builder.specialize.fold_cache import Recall
 from builder.specialize.program import Memo, Policy, Program
 from builder.specialize.results import Specialized
 from builder.specialize.session import specialize
-from builder.specialize.text_index.module_bindings import Kept
 
 #: `pkg.platform` is where the predicates of the tests are defined
 PLATFORM = """
@@ -57,7 +56,6 @@ def run(
     frozen: frozenset[str] = frozenset(),
     stays: frozenset[str] = frozenset(),
     recall: Recall | None = None,
-    tops: Kept | None = None,
 ) -> Specialized:
     """Specialize files that `upstream` (by default the same texts) has, `without` some of the paths.
 
@@ -73,7 +71,7 @@ def run(
         removed=frozenset(module_of(p) for p in gone),
         extra=extra,
     )
-    return specialize(program, Policy(facts, prune_symbols, frozen, stays), Memo(recall, tops))
+    return specialize(program, Policy(facts, prune_symbols, frozen, stays), Memo(recall))
 
 
 def output(texts: Mapping[str, str], **options: object) -> dict[str, str]:

@@ -13,7 +13,7 @@ from builder.source.parse import Module
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.program import Memo, Policy, Program
 from builder.specialize.session import specialize
-from builder.specialize.text_index.content_answers import AnswerCache, Question
+from builder.specialize.text_index.content import Contents, Question
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.text_search import loads
 from builder.specialize.unit import Unit
@@ -37,7 +37,7 @@ def keep(monkeypatch: Any, most: int) -> None:
 
 
 def test_an_answer_is_found_out_once_for_equal_contents() -> None:
-    cache = AnswerCache()
+    cache = Contents()
     asked: list[str] = []
     for data in (b"x = 1\n", bytes(bytearray(b"x = 1\n")), b"y = 1\n"):
         cache.of(data).get(("question",), lambda: asked.append("once"))
@@ -65,8 +65,8 @@ def test_a_run_with_remembered_answers_parses_less_and_gives_the_same(monkeypatc
 
 
 def test_what_leaves_is_not_remembered() -> None:
-    cache = AnswerCache()
-    unit = Unit("a.py", "a", b"x = 1\nprint(x)\n", answers=cache.of(b"x = 1\nprint(x)\n"))
+    cache = Contents()
+    unit = Unit("a.py", "a", cache.of(b"x = 1\nprint(x)\n"))
     assert loads(unit, "x")
     unit.hidden.append((2, 2))
     assert not loads(unit, "x")
@@ -75,10 +75,10 @@ def test_what_leaves_is_not_remembered() -> None:
 
 
 def test_a_file_that_is_no_python_is_told_each_time() -> None:
-    cache = AnswerCache()
+    cache = Contents()
     for _ in range(2):
         with pytest.raises(SyntaxError):
-            Unit("a.py", "a", b"x = (\n", answers=cache.of(b"x = (\n"))
+            Unit("a.py", "a", cache.of(b"x = (\n"))
 
 
 def test_a_run_holds_no_tree_when_it_has_ended(monkeypatch: Any) -> None:

@@ -16,7 +16,7 @@ from builder.specialize import fixpoint
 from builder.specialize import unit as unit_module
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fold_cache import FoldRecord, RecordingWorld
-from builder.specialize.text_index.module_bindings import BindingsCache, ModuleBindings
+from builder.specialize.text_index.content import Contents, Question
 from builder.specialize.world import KnownOfFiles, Memory, SpecializerWorld
 
 #: one thing that can be another way: path, text, other text
@@ -95,24 +95,23 @@ def folded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @given(st.lists(WORLDS, min_size=2, max_size=5))
 def test_recalling_gives_what_folding_gives(worlds: list[Any]) -> None:
     recall: dict[str, FoldRecord] = {}
-    tops: dict[str, ModuleBindings] = {}
     for changes, gone, facts in worlds:
         fresh = run(texts(changes), without=gone, facts=facts)
-        recalled = run(texts(changes), without=gone, facts=facts, recall=recall, tops=tops)
+        recalled = run(texts(changes), without=gone, facts=facts, recall=recall)
         assert everything(recalled) == everything(fresh)
-        recall, tops = pickle.loads(pickle.dumps((recall, tops)))
+        recall = pickle.loads(pickle.dumps(recall))
 
 
 def test_the_same_text_binds_other_names_in_another_package() -> None:
-    kept: dict[str, ModuleBindings] = {}
+    kept: dict[str, dict[Question, Any]] = {}
     for place, target in 2 * [("pkg/sub/__init__.py", "pkg.sub.a"), ("pkg/sub.py", "pkg.a")]:
         files = {place: b"from . import a\n", "pkg/a.py": b"", "pkg/sub/a.py": b""}
         names = {path: module_of(path) for path in files if path != "pkg/sub/a.py" or "__init__" in place}
         kept_files = {path: files[path] for path in names}
-        world = SpecializerWorld(
-            kept_files, names, (), Facts(), Memory(), KnownOfFiles(bindings=BindingsCache(kept))
-        )
+        known = KnownOfFiles(contents=Contents(kept))
+        world = SpecializerWorld(kept_files, names, (), Facts(), Memory(), known)
         assert world.canonical("pkg.sub", "a") == target
+        known.contents.save()
 
 
 def test_what_a_file_binds_is_known_without_its_syntax_tree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,14 +120,15 @@ def test_what_a_file_binds_is_known_without_its_syntax_tree(monkeypatch: pytest.
     )
     files = {"pkg/x.py": text, "pkg/f.py": b"i = 1\n"}
     names = {p: module_of(p) for p in files}
-    kept: dict[str, ModuleBindings] = {}
+    kept: dict[str, dict[Question, Any]] = {}
     asked = ("a", "e", "h", "i", "j")
 
     def answers() -> list[Any]:
-        world = SpecializerWorld(
-            files, names, (), Facts(), Memory(), KnownOfFiles(bindings=BindingsCache(kept))
-        )
-        return [world.canonical("pkg.x", name) for name in asked]
+        known = KnownOfFiles(contents=Contents(kept))
+        world = SpecializerWorld(files, names, (), Facts(), Memory(), known)
+        found = [world.canonical("pkg.x", name) for name in asked]
+        known.contents.save()
+        return found
 
     first = answers()
     assert first == ["a", "c.d", "pkg.x.h", "pkg.f.i", "pkg.x.j"]

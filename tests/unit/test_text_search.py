@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from random_source import Text
 
 from builder.specialize.evaluating.scopes import Scopes
-from builder.specialize.text_index.content_answers import answers_of
+from builder.specialize.text_index.content import Content
 from builder.specialize.text_index.text_search import (
     classes_called,
     lines_with,
@@ -24,12 +24,12 @@ from builder.specialize.unit import Unit
 
 
 def unit_of(text: str) -> Unit:
-    return Unit("pkg/a.py", "pkg.a", text.encode())
+    return Unit("pkg/a.py", "pkg.a", Content(text.encode()))
 
 
 def random_unit(seed: int) -> Unit:
     random = Random(seed)
-    return Unit("random.py", "random", Text(random, random.choice([2, 3, 6, 14])).module())
+    return Unit("random.py", "random", Content(Text(random, random.choice([2, 3, 6, 14])).module()))
 
 
 def names_of(tree: ast.AST) -> set[str]:
@@ -71,7 +71,7 @@ def test_functions_read_when_asked_for_have_the_scopes_of_those_read_at_once(see
     ],
 )
 def test_an_expression_that_opens_a_scope_or_binds_a_name_is_not_passed_over(text: str) -> None:
-    unit = Unit("m.py", "m", text.encode())
+    unit = Unit("m.py", "m", Content(text.encode()))
     whole = Scopes(unit.module.tree)
     found = {scope.node: scope for scope in unit.scopes.every()}
     assert found.keys() == {scope.node for scope in whole.every()}
@@ -81,17 +81,17 @@ def test_an_expression_that_opens_a_scope_or_binds_a_name_is_not_passed_over(tex
 
 def test_classes_are_found_by_name() -> None:
     text = "class A: pass\ndef f():\n    class A: pass\n    A.b\nclass B(A): pass\nx = 1\n" * 3
-    unit = Unit("m.py", "m", text.encode())
+    unit = Unit("m.py", "m", Content(text.encode()))
     assert [node.lineno for node in classes_called(unit, "A")] == [1, 3, 7, 9, 13, 15][::-1]
     assert list(classes_called(unit, "x")) == []
 
 
 def test_a_file_known_to_have_no_such_node_is_not_parsed() -> None:
     text = b"def f():\n    return a.b\n"
-    answers = answers_of(text)
+    content = Content(text)
 
     def found(kind: type[ast.AST]) -> tuple[Unit, int]:
-        unit = Unit("pkg/a.py", "pkg.a", text, answers=answers)
+        unit = Unit("pkg/a.py", "pkg.a", content)
         return unit, len(list(nodes_like(unit, "b", kind.__name__, lambda node: isinstance(node, kind))))
 
     for kind, count in ((ast.Lambda, 0), (ast.Return, 1)):

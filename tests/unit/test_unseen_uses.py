@@ -10,7 +10,7 @@ from small_package import FACTS, output
 
 from builder.specialize.dead_code.dynamic_names import FormedNames, fits, formed, runs_text
 from builder.specialize.evaluating.facts import Facts
-from builder.specialize.text_index.content_answers import AnswerCache
+from builder.specialize.text_index.content import Contents
 from builder.specialize.text_index.text_search import possible_names
 
 METHOD = """
@@ -188,7 +188,7 @@ def test_a_class_that_subclasses_may_give_stays() -> None:
     ],
 )
 def test_what_a_text_may_form(text: str, name: str, may: bool) -> None:
-    names = FormedNames(AnswerCache())
+    names = FormedNames(Contents())
     names.look("a.py", text.encode())
     assert names.holds(name) is may
     names.look("a.py", b"")

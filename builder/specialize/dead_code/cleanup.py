@@ -16,9 +16,8 @@ from builder.source.ops import DropItem, ImportModule, Op, Remove
 from builder.specialize.dead_code.dead import Dead
 from builder.specialize.dead_code.unused import Bound, Unused, typing_only
 from builder.specialize.program import Policy, Program
-from builder.specialize.text_index.content_answers import AnswerCache
+from builder.specialize.text_index.content import Contents
 from builder.specialize.text_index.identifier_index import IdentifierIndex
-from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
 
@@ -34,10 +33,10 @@ class Cleaned:
 class _UpstreamUnits:
     """Files as upstream has them."""
 
-    def __init__(self, program: Program, answers: AnswerCache) -> None:
+    def __init__(self, program: Program, contents: Contents) -> None:
         self._texts = program.upstream
         self._kept = program.files.keys()
-        self._answers = answers
+        self._contents = contents
         self._names = program.names
         self._units: dict[str, Unit | None] = {}
 
@@ -53,7 +52,7 @@ class _UpstreamUnits:
 
     def _unit(self, path: str, data: bytes) -> Unit | None:
         try:
-            return Unit(path, self._names[path], data, answers=self._answers.of(data))
+            return Unit(path, self._names[path], self._contents.of(data))
         except SyntaxError:
             return None
 
@@ -61,21 +60,12 @@ class _UpstreamUnits:
 class Cleaner:
     """Finds what is dead by us, round by round."""
 
-    def __init__(
-        self,
-        program: Program,
-        policy: Policy,
-        words: IdentifierIndex,
-        links: ImportIndex,
-        answers: AnswerCache,
-    ) -> None:
-        """`words`, `links`: the identifiers and imports of the program's files as they are now; `answers`:
-        what is known of contents."""
+    def __init__(self, program: Program, policy: Policy, words: IdentifierIndex, contents: Contents) -> None:
+        """`words`: the identifiers of the program's files as they are now."""
         self._words = words
-        self._upstream = _UpstreamUnits(program, answers)
-        self.before_unit = self._upstream.unit
-        self._unused = Unused(self.before_unit, words, links)
-        self._dead = Dead(program, policy, self.before_unit, words, links, answers)
+        self.before_unit = _UpstreamUnits(program, contents).unit
+        self._unused = Unused(self.before_unit)
+        self._dead = Dead(program, policy, self.before_unit, words, contents)
 
     def replace(self, path: str, data: bytes) -> None:
         """A kept file has new bytes."""

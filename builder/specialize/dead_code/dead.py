@@ -12,20 +12,19 @@ from typing import cast
 from builder.source.fields import nodes
 from builder.source.ops import DropItem, Op, Remove
 from builder.source.words import file_counts, identifier_counts
-from builder.specialize.dead_code.class_statements import Class
 from builder.specialize.dead_code.declarations import bound, declared
 from builder.specialize.dead_code.definition_effects import Effects
 from builder.specialize.dead_code.dynamic_names import FormedNames, formed
-from builder.specialize.dead_code.hierarchy import Hierarchy
+from builder.specialize.dead_code.hierarchy import Class, Hierarchy
 from builder.specialize.dead_code.reflection import Reflection
 from builder.specialize.dead_code.unused import Bound
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_in_class
 from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.once import once
 from builder.specialize.program import Policy, Program
-from builder.specialize.text_index.content_answers import AnswerCache
-from builder.specialize.text_index.identifier_index import IdentifierIndex, defines
-from builder.specialize.text_index.import_index import ImportIndex
+from builder.specialize.text_index.content import Content, Contents
+from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.text_search import (
     DEFINITIONS,
     first_line,
@@ -71,18 +70,16 @@ class Dead:
         policy: Policy,
         before_unit: Callable[[str], Unit | None],
         words: IdentifierIndex,
-        links: ImportIndex,
-        answers: AnswerCache,
+        contents: Contents,
     ) -> None:
-        """`before_unit`: a file as upstream has it; `words`, `links`: the identifiers and imports of the
-        program's files as they are now; `answers`: what is known of contents."""
+        """`before_unit`: a file as upstream has it; `words`: the identifiers of the program's files as they
+        are now."""
         before, files = program.upstream, program.files
         self._before = before
         self._frozen = policy.frozen
         self._stays = policy.stays
         self._before_unit = before_unit
         self._words = words
-        self._links = links
         self._prune_symbols = policy.prune_symbols
         self._extra = {w for data in program.extra for w in identifier_counts(data)}
         self._removed: dict[str, Set[bytes]] = {}
@@ -93,8 +90,8 @@ class Dead:
         self._places: defaultdict[bytes, Counter[str]] = defaultdict(Counter)
         self._modules, self._facts = program.names, policy.facts
         self._declared: set[bytes] = set()
-        self._formed = FormedNames(answers)
-        self._answers = answers
+        self._formed = FormedNames(contents)
+        self._contents = contents
         self._reflected: tuple[SpecializerWorld, Hierarchy, Reflection] | None = None
         self._alive: dict[bytes, tuple[str, bytes, object]] = {}  # name -> a file that refers to it
         self._used: dict[bytes, bool] = {}  # did upstream's own code refer to a name?
@@ -134,7 +131,7 @@ class Dead:
             return
         for name in self._defined.get(path, ()):
             del self._places[name][path]
-        found = defines(data)
+        found = self._contents.of(data).defined
         if not self._prune_symbols(path):  # a private name is nobody else's, wherever it stands
             found = Counter({name: count for name, count in found.items() if name.startswith(b"_")})
         module = self._modules.get(path, "")
@@ -209,7 +206,7 @@ class Dead:
         """Return whether a file from which nothing leaves defines a name. If that is an abstract method, a
         class that inherits it cannot do without its own."""
         return any(
-            defines(world.files[path])[name]
+            world.content(path).defined[name]
             for path in self._words.holders(name)
             if path not in self._places[name]
         )
@@ -257,9 +254,7 @@ class Dead:
 
     def _known(self, world: SpecializerWorld) -> tuple[Hierarchy, Reflection]:
         if self._reflected is None or self._reflected[0] is not world:
-            hierarchy = Hierarchy(world, self._words, self._links)
-            reflection = Reflection(world, self._words, self._links, self._answers)
-            self._reflected = world, hierarchy, reflection
+            self._reflected = world, Hierarchy(world), Reflection(world)
         return self._reflected[1:]
 
     def looked_up(self, world: SpecializerWorld, unit: Unit, bound: Bound) -> bool:
@@ -277,7 +272,7 @@ class Dead:
         text = self._hide(unit, low, high)
         if formed(text):
             self._formed.look(unit.path, _visible(unit, 1, len(unit.module.starts) - 1))
-        gone = defines(text) + Counter([declares.encode()] if declares else ())
+        gone = Content(text).defined + Counter([declares.encode()] if declares else ())
         places = self._defined[unit.path] = self._defined[unit.path] - gone
         for name in gone:
             if unit.path in self._places[name]:
@@ -371,14 +366,12 @@ def _visible(unit: Unit, low: int, high: int) -> bytes:
     )
 
 
+@once
 def definitions(unit: Unit) -> dict[str, list[Definition]]:
     """Functions, classes and constants of the module, and methods of its classes, by name."""
-    found: dict[str, list[Definition]] | None = unit.cache.get("definitions")  # type: ignore[assignment]
-    if found is None:
-        found = {}
-        for item in _definitions(unit, unit.module.tree.body, unit.scopes.root):
-            found.setdefault(item.name, []).append(item)
-        unit.cache["definitions"] = found
+    found: dict[str, list[Definition]] = {}
+    for item in _definitions(unit, unit.module.tree.body, unit.scopes.root):
+        found.setdefault(item.name, []).append(item)
     return found
 
 

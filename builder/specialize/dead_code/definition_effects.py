@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from builder.specialize.dead_code.class_statements import HARMLESS_CLASS_DECORATORS
+from builder.specialize.dead_code.hierarchy import HARMLESS_CLASS_DECORATORS
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.effects import repeatable

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from builder.specialize.text_index.content_answers import AnswerCache
+from builder.specialize.text_index.content import Content, Contents
 
 #: The literal parts of a composed string, with a hole between each two.
 Pattern = tuple[str, ...]
@@ -95,6 +95,11 @@ def formed(data: bytes) -> Formed:
             tuple(change(part) for part in pattern) for pattern in found for change in (str.lower, str.upper)
         }
     return Formed(frozenset(names), frozenset(found), code)
+
+
+def formed_in(content: Content) -> Formed:
+    """The names that the strings of a file may form."""
+    return content.get(("formed",), lambda: formed(content.data))
 
 
 def runs_text(data: bytes) -> bool:
@@ -207,8 +212,8 @@ def fits(name: str, pattern: Pattern) -> bool:
 class FormedNames:
     """What all kept files may form, while they change."""
 
-    def __init__(self, answers: AnswerCache) -> None:
-        self._answers = answers
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
         self._files: dict[str, Formed] = {}
         self._unread: dict[str, bytes] = {}
         self._names: Counter[str] = Counter()
@@ -227,7 +232,7 @@ class FormedNames:
 
     def _take(self, path: str, data: bytes) -> None:
         old = self._files.get(path)
-        new = self._answers.of(data).get(("formed",), lambda: formed(data))
+        new = formed_in(self._contents.of(data))
         if old == new:
             return
         (self._running.add if new.runs else self._running.discard)(path)

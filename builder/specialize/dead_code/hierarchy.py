@@ -1,4 +1,4 @@
-"""The classes of the kept tree: what they inherit and who inherits from them."""
+"""The class statements of the kept tree: what they bind, what they inherit and who inherits from them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,14 @@ import ast
 import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from builder.source.fields import nodes
-from builder.specialize.dead_code.class_statements import (
-    HARMLESS_CLASS_DECORATORS,
-    MAX_DEPTH,
-    Class,
-    defines_method,
-    is_in_program,
-)
+from builder.source.fields import inner_nodes, nodes
 from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.text_index.identifier_index import IdentifierIndex
-from builder.specialize.text_index.import_index import ImportIndex
+from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.once import once
 from builder.specialize.text_index.text_search import classes_called, nodes_on
+from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
 
 _EXCEPTIONS = frozenset(
@@ -51,6 +46,61 @@ _SILENT_BASES = _EXCEPTIONS | frozenset([
 ])  # fmt: skip
 
 
+#: Class decorators that call no method and remember no class.
+HARMLESS_CLASS_DECORATORS = frozenset([
+    "dataclasses.dataclass", "enum.unique", "functools.total_ordering", "typing.final",
+    "typing.runtime_checkable", "typing_extensions.final", "typing_extensions.runtime_checkable",
+])  # fmt: skip
+#: So many bases one above the other are looked at.
+MAX_DEPTH = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class statement of a kept file."""
+
+    unit: Unit
+    node: ast.ClassDef
+    scope: Scope  # around it
+
+    @property
+    def qualified(self) -> str:
+        return ".".join(part for part in (self.unit.name, self.scope.qualname, self.node.name) if part)
+
+
+def defines_method(node: ast.ClassDef, name: str) -> bool:
+    """Return whether the body of a class binds a name, at whatever depth of conditions."""
+    for inner in statements_of(node):
+        if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)) and inner.name == name:
+            return True
+        if isinstance(inner, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == name for t in inner.targets
+        ):
+            return True
+    return False
+
+
+def statements_of(node: ast.ClassDef) -> Iterator[ast.stmt]:
+    """The statements of the body of a class, at whatever depth of conditions."""
+    todo: list[ast.stmt] = list(node.body)
+    while todo:
+        stmt = todo.pop()
+        yield stmt
+        if isinstance(stmt, (ast.If, ast.Try, ast.With)):
+            todo += [inner for inner in inner_nodes(stmt) if isinstance(inner, ast.stmt)]
+            for handler in getattr(stmt, "handlers", ()):
+                todo += handler.body
+
+
+def is_in_program(world: SpecializerWorld, name: str) -> bool:
+    """Return whether this is the name of a module of the program, or of something in one."""
+    while name:
+        if world.is_module(name):
+            return True
+        name = name.rpartition(".")[0]
+    return False
+
+
 @dataclass(slots=True)
 class Lineage:
     """What a class inherits: classes of the kept tree (itself among them), others by name."""
@@ -63,24 +113,17 @@ class Lineage:
 class Hierarchy:
     """Answers about the classes of one world."""
 
-    def __init__(self, world: SpecializerWorld, words: IdentifierIndex, links: ImportIndex) -> None:
+    def __init__(self, world: SpecializerWorld) -> None:
         self._world = world
-        self._words = words
-        self._links = links
-        self._lineages: dict[ast.ClassDef, Lineage] = {}
-        self._named: dict[str, list[Class]] = {}
-        self._heirs: dict[ast.ClassDef, list[Class]] = {}
-        self._asked: set[str] | None = None
+        self.derived: dict[Any, Any] = {}
 
     # -- what a class inherits ------------------------------------------------------------------
 
+    @once
     def lineage(self, cls: Class) -> Lineage:
         """The class with all that it inherits."""
-        found = self._lineages.get(cls.node)
-        if found is None:
-            found = Lineage()
-            self._lineages[cls.node] = found
-            self._climb(cls, found, 0)
+        found = Lineage()
+        self._climb(cls, found, 0)
         return found
 
     def _climb(self, cls: Class, found: Lineage, depth: int) -> None:
@@ -112,41 +155,37 @@ class Hierarchy:
             elif not bases:
                 found.open = True
 
+    @once
     def named(self, qualified: str) -> list[Class]:
         """The class statements of that qualified name."""
-        if qualified not in self._named:
-            self._named[qualified] = list(self._find(qualified))
-        return self._named[qualified]
-
-    def _find(self, qualified: str) -> Iterator[Class]:
         module, _, name = qualified.rpartition(".")
         while module and module not in self._world.paths:
             module = module.rpartition(".")[0]
         if not module:
-            return
+            return []
         unit = self._world.unit(self._world.paths[module])
-        for node in classes_called(unit, name):
-            found = Class(unit, node, unit.scopes.of(node).parent or unit.scopes.root)
-            if found.qualified == qualified:
-                yield found
+        found = [
+            Class(unit, node, unit.scopes.of(node).parent or unit.scopes.root)
+            for node in classes_called(unit, name)
+        ]
+        return [cls for cls in found if cls.qualified == qualified]
 
     # -- what inherits from a class -----------------------------------------------------------------
 
+    @once
     def heirs(self, cls: Class) -> list[Class]:
         """The subclasses at any depth that class statements show."""
-        found = self._heirs.get(cls.node)
-        if found is None:
-            found = self._heirs[cls.node] = []
-            todo, seen = [cls], {cls.node}
-            while todo:
-                fresh = [heir for heir in self._direct(todo.pop()) if heir.node not in seen]
-                seen.update(heir.node for heir in fresh)
-                found += fresh
-                todo += fresh
+        found: list[Class] = []
+        todo, seen = [cls], {cls}
+        while todo:
+            fresh = [heir for heir in self._direct(todo.pop()) if heir not in seen]
+            seen.update(fresh)
+            found += fresh
+            todo += fresh
         return found
 
     def _direct(self, cls: Class) -> Iterator[Class]:
-        seeing = dict(self._links.seeing(cls.qualified))
+        seeing = dict(self._world.links.seeing(cls.qualified))
         seeing.setdefault(cls.unit.path, set()).add(cls.node.name)
         for path, names in sorted(seeing.items()):
             unit = self._world.unit(path)
@@ -184,7 +223,7 @@ class Hierarchy:
         """Return whether a statement outside of a class gives one the method that is told of its heirs."""
         return any(
             isinstance(node, ast.Constant) or isinstance(getattr(node, "ctx", None), ast.Store)
-            for path in self._words.holders(b"__init_subclass__")
+            for path in self._world.words.holders(b"__init_subclass__")
             for node in nodes_on(self._world.unit(path), "__init_subclass__")
             if "__init_subclass__" in (getattr(node, "attr", ""), getattr(node, "value", ""))
         )
@@ -199,16 +238,16 @@ class Hierarchy:
             ["", *lineage.external, *(known.qualified for known in lineage.classes)]
         )
 
+    @once
     def _asked_for_heirs(self) -> set[str]:
         """The classes of which `__subclasses__` is read; an empty name is any class."""
-        if self._asked is None:
-            self._asked = set()
-            for path in self._words.holders(b"__subclasses__"):
-                unit = self._world.unit(path)
-                for node in nodes_on(unit, "__subclasses__"):
-                    if isinstance(node, ast.Attribute) and node.attr == "__subclasses__":
-                        found = Evaluator(self._world, unit).qualified(node.value, unit.scope_of(node))
-                        self._asked.add(found if isinstance(found, str) and self.named(found) else "")
-                    elif isinstance(node, ast.Constant) and "__subclasses__" in str(node.value):
-                        self._asked.add("")
-        return self._asked
+        asked: set[str] = set()
+        for path in self._world.words.holders(b"__subclasses__"):
+            unit = self._world.unit(path)
+            for node in nodes_on(unit, "__subclasses__"):
+                if isinstance(node, ast.Attribute) and node.attr == "__subclasses__":
+                    found = Evaluator(self._world, unit).qualified(node.value, unit.scope_of(node))
+                    asked.add(found if isinstance(found, str) and self.named(found) else "")
+                elif isinstance(node, ast.Constant) and "__subclasses__" in str(node.value):
+                    asked.add("")
+        return asked

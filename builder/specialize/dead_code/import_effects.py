@@ -24,10 +24,9 @@ from builder.specialize.evaluating.own_class import class_of_self
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.effects import repeatable
 from builder.specialize.rebinding import module_exposed
-from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.text_index.outline import Outline
+from builder.specialize.text_index.content import Content
 from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld, question
 
 #: Modules of the standard library that do something when they are imported.
@@ -88,7 +87,7 @@ def _reached_without_import(world: SpecializerWorld, module: str, importer: str)
 
 def _reaching(world: SpecializerWorld, module: str) -> tuple[str, ...]:
     """Two of the files that take a submodule so, if there are as many."""
-    known: tuple[str, ...] | None = world.derived.get(("reaching", module))  # type: ignore[assignment]
+    known: tuple[str, ...] | None = world.derived.get(("reaching", module))
     if known is None:
         holders = world.words.holders(module.rpartition(".")[2].encode())
         known = tuple(islice((path for path in holders if _reaches(world, path, module, False)), 2))
@@ -102,16 +101,16 @@ def _reaches(world: SpecializerWorld, path: str, module: str, own: bool) -> bool
     `own`: the file is the one whose import of the submodule leaves, so that this import does not count.
     """
     package, _, last = module.rpartition(".")
-    data, outline = world.files[path], world.outline(path)
-    quoted, attribute = last.encode() in outline.quoted, last.encode() in outline.attributes
+    data, content = world.files[path], world.content(path)
+    quoted, attribute = last.encode() in content.quoted, last.encode() in content.attributes
     if quoted and not own and b"sys.modules" in data:
         return True
     inside = path == world.paths.get(package) or _takes_all(world, path, package)
     if inside and _reads_as_global(world.unit(path), last):
         return True
-    if not (quoted or attribute) or not _imports_package(outline, module):
+    if not (quoted or attribute) or not _imports_package(content, module):
         return False
-    if not own and _imports_at_the_top(outline, module):
+    if not own and _imports_at_the_top(content, module):
         return False
     return bool(quoted and world.words.of(path).keys() & _BY_TEXT) or (
         attribute and _reads_attribute(world, path, module)
@@ -122,7 +121,7 @@ def _reaches(world: SpecializerWorld, path: str, module: str, own: bool) -> bool
 def attribute_taken(world: SpecializerWorld, name: str) -> bool:
     """Return whether a file takes an attribute of this name from something that may be a module."""
     for path in sorted(world.words.holders(name.encode())):
-        if name.encode() not in world.outline(path).attributes:
+        if name.encode() not in world.content(path).attributes:
             continue
         unit = world.unit(path)
         evaluator = Evaluator(world, unit)
@@ -138,7 +137,7 @@ def attribute_taken(world: SpecializerWorld, name: str) -> bool:
 
 
 def _takes_all(world: SpecializerWorld, path: str, package: str) -> bool:
-    unit = world.unit(path) if "*" in world.outline(path).imported else None
+    unit = world.unit(path) if "*" in world.content(path).imported else None
     return unit is not None and any(unit.absolute(star) == package for star in unit.scopes.root.star)
 
 
@@ -157,22 +156,22 @@ def _reads_attribute(world: SpecializerWorld, path: str, module: str) -> bool:
     return any(evaluator.qualified(node, unit.scope_of(node)) == module for node in attributes)
 
 
-def _imports_package(outline: Outline, module: str) -> bool:
+def _imports_package(content: Content, module: str) -> bool:
     """Return whether there is an `import a` or `from b import a` for a package `a` around a module."""
     packages = {name.rpartition(".")[2] for name in packages_around(module)}
     return any(
         not packages.isdisjoint(names) if names else f"{module}.".startswith(f"{written}.")
-        for _, written, names in outline.statements
+        for _, written, names in content.statements
     )
 
 
-def _imports_at_the_top(outline: Outline, module: str) -> bool:
+def _imports_at_the_top(content: Content, module: str) -> bool:
     """Return whether a file imports a module, in no branch and in no function."""
     package, _, last = module.rpartition(".")
     return any(
         (written == module or (written == package and last in names))
-        and outline.data[offset : offset + 1].isalpha()
-        for offset, written, names in outline.statements
+        and content.data[offset : offset + 1].isalpha()
+        for offset, written, names in content.statements
     )
 
 
@@ -188,7 +187,6 @@ def _noticed(world: SpecializerWorld, module: str) -> bool:
 
 def imported_before(
     world: SpecializerWorld,
-    links: ImportIndex,
     unit: Unit,
     stmt: ast.stmt,
     leaving: Collection[ast.AST],
@@ -200,7 +198,7 @@ def imported_before(
     and what such modules import in their turn. Only imports count that stand at the top of a file, in no
     branch. A module that leads to this file may have come no further than to the import by which it does.
     """
-    leading = links.leading_to(unit.name)
+    leading = world.links.leading_to(unit.name)
     while unit.module.parents.get(stmt) is not unit.module.tree:
         stmt = unit.module.parents[stmt]  # type: ignore[assignment]
     todo = [unit.name]
@@ -209,11 +207,11 @@ def imported_before(
         name = todo.pop()
         further = list(packages_around(name))
         if name == unit.name:
-            further += _imported(world, _imports(unit, leaving, stmt), frozenset())
+            further += _imported(world, _imports_before(unit, leaving, stmt), frozenset())
         elif name in world.paths:
             with suppress(SyntaxError):
                 other = world.unit(world.paths[name])
-                further += _imported(world, _imports_of(other), leading.difference([name, *further]))
+                further += _imported(world, _imports(other), leading.difference([name, *further]))
         fresh = [each for each in dict.fromkeys(further) if each not in seen]
         seen.update(fresh)
         todo += fresh
@@ -232,11 +230,13 @@ class _Import(NamedTuple):
     certain: bool
 
 
-def _imports_of(unit: Unit) -> list[_Import]:
-    return unit.told(("imports", unit.package), lambda: _imports(unit, unit.leaving))
+@told
+def _imports(unit: Unit) -> list[_Import]:
+    """What a file imports while it is imported, in this order."""
+    return _imports_before(unit, unit.leaving, None)
 
 
-def _imports(unit: Unit, leaving: Collection[ast.AST], last: ast.stmt | None = None) -> list[_Import]:
+def _imports_before(unit: Unit, leaving: Collection[ast.AST], last: ast.stmt | None) -> list[_Import]:
     """What a file imports while it is imported, in this order, and above a statement at its top."""
     found: list[_Import] = []
     for top in unit.module.tree.body:
@@ -290,7 +290,7 @@ def submodules(world: SpecializerWorld, package: str, name: str) -> list[str]:
     path = world.paths.get(package, "")
     listed = path.endswith("/__init__.py") and b"__all__" in world.files[path]
     inside = (each for each in world.paths if listed and each.rpartition(".")[0] == package)
-    return [each for each in inside if each.rpartition(".")[2].encode() in world.outline(path).quoted]
+    return [each for each in inside if each.rpartition(".")[2].encode() in world.content(path).quoted]
 
 
 def is_made(world: SpecializerWorld, module: str, name: str) -> bool:

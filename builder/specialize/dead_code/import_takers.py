@@ -8,17 +8,14 @@ import re
 from builder.source.fields import nodes
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld
 
 
+@told
 def takes(unit: Unit, module: str, name: str) -> bool:
     """Return whether a file takes `name` from `module`: by import, star import, as an attribute, or by a
     text."""
-    return unit.told(("takes", unit.package, module, name), lambda: _takes(unit, module, name))
-
-
-def _takes(unit: Unit, module: str, name: str) -> bool:
     last = module.rpartition(".")[2]
     for node in nodes_on(unit, name):
         if isinstance(node, ast.ImportFrom):
@@ -37,24 +34,18 @@ def _takes(unit: Unit, module: str, name: str) -> bool:
 
 def takes_attribute(world: SpecializerWorld, path: str, module: str, name: str) -> bool:
     """Return whether a file takes a name from what an import has bound this very module to."""
-    if name.encode() not in world.outline(path).attributes:
+    if name.encode() not in world.content(path).attributes:
         return False
     unit = world.unit(path)
     key = ("owners of attribute", path, name, str(unit.version))
     if key not in world.derived:  # many modules bind a name
-        evaluator, found = Evaluator(world, unit), _attributes(unit, name)
-        world.derived[key] = {evaluator.qualified(node.value, unit.scope_of(node)) for node in found}
-    return module in world.derived[key]  # type: ignore[operator]
-
-
-def _attributes(unit: Unit, name: str) -> list[ast.Attribute]:
-    """Every attribute of this name in a file; kept with the syntax tree."""
-    key = f"attributes {name} {unit.version}"
-    found: list[ast.Attribute] | None = unit.cache.get(key)  # type: ignore[assignment]
-    if found is None:
-        on_lines = (node for node in nodes_on(unit, name) if isinstance(node, ast.Attribute))
-        found = unit.cache[key] = [node for node in on_lines if node.attr == name]
-    return found
+        evaluator = Evaluator(world, unit)
+        world.derived[key] = {
+            evaluator.qualified(node.value, unit.scope_of(node))
+            for node in nodes_on(unit, name)
+            if isinstance(node, ast.Attribute) and node.attr == name
+        }
+    return module in world.derived[key]
 
 
 def _is_loaded(unit: Unit, node: ast.expr, module: str) -> bool:

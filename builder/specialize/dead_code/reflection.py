@@ -9,16 +9,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from builder.graph.names import packages_around
 from builder.specialize.held_modules import holds_itself, modules_held
+from builder.specialize.once import once
 from builder.specialize.own_namespace import WRITES, last_name, lists_own_names, uses_of
-from builder.specialize.text_index.content_answers import AnswerCache
-from builder.specialize.text_index.identifier_index import IdentifierIndex
-from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.text_index.loaded_names import looks_up, modules_named
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld
 
 #: What loads a module by a name, which no import statement shows.
@@ -30,6 +27,22 @@ _LOADERS = (
 #: Where else than from strings the names of modules come: a package, or the files of a folder.
 _WALKS = re.compile(rb"\b(?:iter_modules|walk_packages|listdir|scandir|r?glob|iterdir)\b|os\.walk")
 _HERE = re.compile(rb"(?<![\w.])__(?:file|name|package|path)__")
+
+_PLAIN = rb"(?!\s*\(\s*[^,()\n]+,\s*[\"'][^\"'{}%\n]*[\"']\s*[,)])"
+_LOOK_UP = re.compile(
+    rb"\b(?:getattr|hasattr|getattr_static|__getattribute__)\b"
+    + _PLAIN
+    + rb"|\b(?:attrgetter|methodcaller|resolve_name|locate|__globals__|f_globals|f_locals)\b"
+    rb"|(?<![\w.])(?:eval|exec)\s*\("
+    rb"|\b(?:dir|vars|globals|locals|getmembers(?:_static)?|classify_class_attrs)\b|__dict__|__dir__"
+)
+#: What shows the name that is looked up in a module, and what is no module: `("module", "name")`,
+#: `"module:name"`, `getLogger("module")`.
+_SHOWN = re.compile(
+    rb"\(\s*[\"'][\w.]+[\"']\s*,\s*[\"'][A-Za-z_]\w*[\"']\s*,?\s*\)"
+    rb"|[\"'][\w.]+:[A-Za-z_][\w.]*[\"'](?!\s*[+%.])|\bgetLogger\(\s*[\"'][\w.]+[\"']\s*\)"
+)
+_MODULE = re.compile(rb"[\"']([A-Za-z_]\w*(?:\.\w+)*)(\.?)[\"':{%]")
 
 
 class _Loader(NamedTuple):
@@ -46,40 +59,27 @@ class _Loader(NamedTuple):
 
 
 class Reflection:
-    """Answers about one world. They hold no nodes, and outlive the syntax trees."""
+    """Answers about one world."""
 
-    def __init__(
-        self, world: SpecializerWorld, words: IdentifierIndex, links: ImportIndex, known: AnswerCache
-    ) -> None:
-        """`known`: what is known of contents."""
+    def __init__(self, world: SpecializerWorld) -> None:
         self._world = world
-        self._words = words
-        self._links = links
-        self._known = known
-        self._answers: dict[tuple[str, bool], bool] = {}
-        self._loading: list[_Loader] | None = None
-        self._strings: frozenset[str] | None = None
+        self.derived: dict[Any, Any] = {}
 
+    @once
     def sees_module(self, unit: Unit, stated: bool = False) -> bool:
         """Return whether a name of the module may be looked up that no text shows.
 
         `stated`: it is a predicate whose answer the facts state. Nobody asks for it but by its name, so
         that only a module that lists its own names shows it.
         """
-        key = unit.path, stated
-        if key not in self._answers:
-            self._answers[key] = any(
-                lists_own_names(each) or (not stated and self._sees(each))
-                for each in self._showing_names_of(unit)
-            )
-        return self._answers[key]
+        return any(
+            lists_own_names(each) or (not stated and (self._is_held(each) or self._is_loaded(each)))
+            for each in self._showing_names_of(unit)
+        )
 
     def listing(self, unit: Unit) -> Iterator[str]:
         """The files that have the names of the module as their own: itself, and by star imports."""
         return (each.path for each in self._showing_names_of(unit))
-
-    def _sees(self, unit: Unit) -> bool:
-        return self._is_held(unit) or self._is_loaded(unit)
 
     def _showing_names_of(self, unit: Unit) -> Iterator[Unit]:
         """The module, and those to which star imports bring its names."""
@@ -87,7 +87,7 @@ class Reflection:
         while todo:
             path = todo.pop()
             yield self._world.unit(path)
-            further = self._links.stars(self._world.names[path]) - seen
+            further = self._world.links.stars(self._world.names[path]) - seen
             seen |= further
             todo += sorted(further)
 
@@ -97,7 +97,7 @@ class Reflection:
         if holds_itself(unit):
             return True
         names = {unit.name, *packages_around(unit.name)}
-        paths = set().union(*map(self._links.binders, names))
+        paths = set().union(*map(self._world.links.binders, names))
         return any(not names.isdisjoint(modules_held(self._world, path)) for path in sorted(paths))
 
     # -- modules that are loaded by a name ------------------------------------------------------------
@@ -111,22 +111,18 @@ class Reflection:
             self._finds(loader, unit, packages) for loader in self._loaders()
         )
 
+    @once
     def _loaders(self) -> list[_Loader]:
         """The definitions that load modules by names, and that look up names that no text shows."""
-        if self._loading is None:
-            units = map(self._world.unit, sorted(self._words.holding(_LOADERS)))
-            self._loading = [loader for unit in units for loader in _loaders_in(unit)]
-        return self._loading
+        units = map(self._world.unit, sorted(self._world.words.holding(_LOADERS)))
+        return [loader for unit in units for loader in _loaders_in(unit)]
 
+    @once
     def _named(self) -> frozenset[str]:
         """The dotted names that are strings."""
-        if self._strings is None:
-            named = (
-                self._known.of(data).get(("modules named",), lambda data=data: modules_named(data)[0])  # type: ignore[misc]
-                for data in self._world.files.values()
-            )
-            self._strings = frozenset().union(*named)
-        return self._strings
+        contents = map(self._world.content, self._world.files)
+        named = (each.get(("modules named",), lambda: modules_named(each.data)[0]) for each in contents)  # noqa: B023
+        return frozenset().union(*named)
 
     def _finds(self, loader: _Loader, unit: Unit, packages: set[str]) -> bool:
         """Return whether a definition puts the name of the module together, or goes through the modules of
@@ -140,21 +136,18 @@ class Reflection:
         return not packages.isdisjoint(loader.whole | modules_held(self._world, loader.path))
 
 
+@told
 def _loaders_in(unit: Unit) -> tuple[_Loader, ...]:
     """The definitions of a file that load modules by names, and that look up names that no text shows."""
-
-    def find() -> tuple[_Loader, ...]:
-        texts: dict[bytes, None] = {}
-        for node in uses_of(unit, _LOADERS):
-            text = _text_around(unit, node)
-            if looks_up(text) and (last_name(node) != "modules" or _is_asked_for_any(unit, node)):
-                texts[text] = None
-        return tuple(
-            _Loader(unit.path, *modules_named(text), bool(_WALKS.search(text)), bool(_HERE.search(text)))
-            for text in texts
-        )
-
-    return unit.told(("loaders", unit.path), find)
+    texts: dict[bytes, None] = {}
+    for node in uses_of(unit, _LOADERS):
+        text = _text_around(unit, node)
+        if looks_up(text) and (last_name(node) != "modules" or _is_asked_for_any(unit, node)):
+            texts[text] = None
+    return tuple(
+        _Loader(unit.path, *modules_named(text), bool(_WALKS.search(text)), bool(_HERE.search(text)))
+        for text in texts
+    )
 
 
 def _is_asked_for_any(unit: Unit, node: ast.AST) -> bool:
@@ -169,3 +162,20 @@ def _text_around(unit: Unit, node: ast.AST) -> bytes:
     """The text of the definition of the module that a node is in, or all of the module."""
     module, definition = unit.module, unit.definition_around(node)
     return module.data[module.start(definition) : module.end(definition)] if definition else module.data
+
+
+def looks_up(data: bytes) -> bool:
+    """Return whether something may look up an attribute by a name that the text does not show."""
+    return _LOOK_UP.search(data) is not None
+
+
+def modules_named(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
+    """Dotted names that strings consist of, and those with which a string begins that goes on after a dot.
+
+    A string with which the text shows what is looked up in the module is left out.
+    """
+    whole: set[str] = set()
+    begun: set[str] = set()
+    for name, dot in _MODULE.findall(_SHOWN.sub(b"", data)):
+        (begun if dot else whole).add(name.decode("utf-8", "replace"))
+    return frozenset(whole), frozenset(begun)

@@ -17,8 +17,7 @@ from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.cleanup import Cleaned
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Facts, Gone, Registry
-from builder.specialize.text_index.content_answers import AnswerCache
-from builder.specialize.text_index.import_index import ImportIndex
+from builder.specialize.text_index.content import Contents
 from builder.specialize.text_index.text_search import nodes_like
 from builder.specialize.unit import Unit
 from builder.specialize.world import KnownOfFiles, Memory, SpecializerWorld
@@ -40,13 +39,13 @@ class Ask(NamedTuple):
     key: str | None
 
 
-def leaving(world: SpecializerWorld, links: ImportIndex, frozen: frozenset[str]) -> Cleaned:
+def leaving(world: SpecializerWorld, frozen: frozenset[str]) -> Cleaned:
     """What takes the rows away that nothing asks for, or whose target is gone."""
     cleaned = Cleaned()
     for registry in world.facts.registries:
         keys = {ask.key for ask in _asks(world, registry)}
         for unit in _with_rows(world, registry) if None not in keys else ():
-            for op in _Rows(world, registry, unit, keys, links).ops() if unit.path not in frozen else ():
+            for op in _Rows(world, registry, unit, keys).ops() if unit.path not in frozen else ():
                 cleaned.ops[unit.path].append(op)
                 if isinstance(op, Remove):
                     unit.hidden.append((op.node.lineno, op.node.end_lineno or op.node.lineno))
@@ -65,7 +64,7 @@ def unclear(world: SpecializerWorld) -> Iterator[tuple[str, int, str]]:
 
 
 def with_wrappers(
-    facts: Facts, upstream: Mapping[str, bytes], names: Mapping[str, str], answers: AnswerCache
+    facts: Facts, upstream: Mapping[str, bytes], names: Mapping[str, str], contents: Contents
 ) -> Facts:
     """The facts, with upstream's functions beside rows that ask for one, and are the target of none: nothing
     calls them but by their names."""
@@ -73,7 +72,7 @@ def with_wrappers(
     for registry in facts.registries:
         words = [name.rpartition(".")[2].encode() for name in (registry.row, *registry.asked_by)]
         files = {path: data for path, data in upstream.items() if any(word in data for word in words)}
-        world = SpecializerWorld(files, names, (), facts, Memory(), KnownOfFiles(answers=answers))
+        world = SpecializerWorld(files, names, (), facts, Memory(), KnownOfFiles(contents=contents))
         units = {unit.name: unit.text for unit in _with_rows(world, registry)}
         for unit, node, key in _asks(world, registry):
             around = unit.definition_around(node)
@@ -171,7 +170,6 @@ class _Rows:
     registry: Registry
     unit: Unit
     keys: set[str | None]
-    links: ImportIndex
 
     def __post_init__(self) -> None:
         body = self.unit.module.tree.body
@@ -228,7 +226,9 @@ class _Rows:
         """The statement that holds what a loop goes over, for it alone."""
         name = loop.iter.id if isinstance(loop.iter, ast.Name) else ""
         alone = name.startswith("_") and len(self.names[name]) == 2
-        return None if not alone or self.links.takers(self.unit.name, name) else self.constants.get(name)
+        return (
+            None if not alone or self.world.links.takers(self.unit.name, name) else self.constants.get(name)
+        )
 
     def turn_leaves(self, loop: ast.For, element: ast.expr, values: Values) -> bool:
         """Whether all rows of one turn of a loop leave."""

@@ -9,25 +9,21 @@ import ast
 
 from builder.specialize.dead_code.import_effects import is_made, submodules
 from builder.specialize.evaluating.names import names_of
-from builder.specialize.text_index.identifier_index import IdentifierIndex
-from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import DEFINITIONS, nodes_on
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld
 
 #: Functions that read every name of a module or a function, also one that an import adds.
 _READ_ALL = (b"dir", b"eval", b"exec", b"globals", b"locals", b"vars")
 
 
-def may_name_only(
-    world: SpecializerWorld, words: IdentifierIndex, links: ImportIndex, unit: Unit, stmt: ast.ImportFrom
-) -> bool:
+def may_name_only(world: SpecializerWorld, unit: Unit, stmt: ast.ImportFrom) -> bool:
     """Return whether an import may take no names, and only run its module.
 
-    `import package.module` binds `package`, which nobody may notice. `words`, `links`: of all kept files.
+    `import package.module` binds `package`, which nobody may notice.
     """
     source = unit.absolute(stmt)
-    if source not in world.paths or not _may_bind(world, words, links, unit, source.partition(".")[0]):
+    if source not in world.paths or not _may_bind(world, unit, source.partition(".")[0]):
         return False
     if _is_in_class(unit, stmt):
         return False
@@ -37,18 +33,17 @@ def may_name_only(
     )
 
 
-def _may_bind(
-    world: SpecializerWorld, words: IdentifierIndex, links: ImportIndex, unit: Unit, package: str
-) -> bool:
+def _may_bind(world: SpecializerWorld, unit: Unit, package: str) -> bool:
     """Return whether a file can bind the name of a package, so that neither it nor another file notices."""
-    if any(words.of(unit.path)[name] for name in _READ_ALL):
+    if any(world.words.of(unit.path)[name] for name in _READ_ALL):
         return False
-    taken = links.stars(unit.name) or links.takers(unit.name, package)
+    taken = world.links.stars(unit.name) or world.links.takers(unit.name, package)
     if taken or world.is_module(f"{unit.name}.{package}") or world.defines(unit.name, "__getattr__"):
         return False
-    return not unit.told(("uses", package), lambda: _uses(unit, package))
+    return not _uses(unit, package)
 
 
+@told
 def _uses(unit: Unit, name: str) -> bool:
     """Return whether a file uses a name other than in the path of an import."""
     for node in nodes_on(unit, name):

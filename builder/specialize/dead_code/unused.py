@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
@@ -25,17 +25,17 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_in_class
 from builder.specialize.folding.flow import catches
 from builder.specialize.folding.imports import suppressed
-from builder.specialize.text_index.identifier_index import IdentifierIndex
-from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.text_index.outline import Outline
+from builder.specialize.once import once
+from builder.specialize.text_index.content import Content
 from builder.specialize.text_index.text_search import (
     DEFINITIONS,
     functions_around,
     lines_with,
     loads,
+    loads_within,
     nodes_on,
 )
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld
 
 _IMPORT = re.compile(rb"import\b[^\n;#]*")
@@ -54,14 +54,9 @@ class Bound:
 class Unused:
     """What is no longer read in edited files. Answers about one file are kept with its content."""
 
-    def __init__(
-        self, before: Callable[[str], Unit | None], words: IdentifierIndex, links: ImportIndex
-    ) -> None:
-        """`before`: the file as upstream has it; None when upstream lacks it. `words`, `links`: of all
-        kept files."""
+    def __init__(self, before: Callable[[str], Unit | None]) -> None:
+        """`before`: the file as upstream has it; None when upstream lacks it."""
         self._before = before
-        self._words = words
-        self._links = links
         #: path -> (line, name) of imports that nobody reads and that stay, since their modules do more
         self.kept: dict[str, set[tuple[int, str]]] = {}
         #: path -> an import's name that is read, and whether it is public -> how often the name occurs
@@ -70,17 +65,13 @@ class Unused:
     def imports(self, world: SpecializerWorld, unit: Unit) -> tuple[list[Bound], list[Bound]]:
         """Imported names that nobody reads any more, though upstream's file read them: those that leave, and
         those that leave while the import of their module stays."""
-        key = f"unread imports {unit.version}"
-        found: list[Bound] | None = unit.cache.get(key)  # type: ignore[assignment]
-        if found is None:
-            found = unit.cache[key] = self._unread_in(world, unit)
         unread = [
             bound
-            for bound in found
+            for bound in self._unread_in(world, unit)
             if bound.node.names[bound.index] not in unit.leaving
             and not (bound.public and self._taken_elsewhere(world, unit, bound.name))
         ]
-        leaving = list(unnoticed(world, self._links, unit, unread))
+        leaving = list(unnoticed(world, unit, unread))
         staying = [bound for bound in unread if bound not in leaving]
         self.kept[unit.path] = {(b.node.lineno, b.name) for b in staying} | self._named_only(unit)
         return leaving, [b for b in staying if self._may_name_only(world, unit, b, staying)]
@@ -92,7 +83,7 @@ class Unused:
         unread = {each.node.names[each.index] for each in staying if each.node is bound.node}
         if not (unread | unit.leaving).issuperset(bound.node.names):
             return False
-        return may_name_only(world, self._words, self._links, unit, bound.node)
+        return may_name_only(world, unit, bound.node)
 
     def _named_only(self, unit: Unit) -> set[tuple[int, str]]:
         """Line and module of each import that took names in upstream's file and takes none now."""
@@ -105,29 +96,28 @@ class Unused:
             found = ((node.lineno, alias.name) for node in _plain_imports(unit) for alias in node.names)
             return {each for each in found if each[1] not in known}
 
-        return unit.told(("imports for effects", before.digest), find)
+        return unit.told(("imports for effects", before.content.digest), find)
 
     def _unread_in(self, world: SpecializerWorld, unit: Unit) -> list[Bound]:
         before = self._before(unit.path)
         if before is None:
             return []
         exact = (name for name, known in world.facts.predicates.items() if known.exact)
-        counts = self._words.of(unit.path)
+        counts = world.words.of(unit.path)
         predicates = {last for name in exact if (last := name.rpartition(".")[2]).encode() in counts}
 
-        def find() -> list[tuple[int, int, int]]:
-            found = self._unread(unit, before, predicates)
-            return [(bound.node.lineno, bound.node.col_offset, bound.index) for bound in found]
+        numbers = unit.told(
+            ("unread imports", before.content.digest, tuple(sorted(predicates))),
+            lambda: list(self._unread(unit, before, counts, predicates)),
+        )
+        return [imports_of(unit)[number] for number in numbers]
 
-        places = unit.told(("unread imports", before.digest, tuple(sorted(predicates))), find)
-        if not places:
-            return []
-        known = {(b.node.lineno, b.node.col_offset, b.index): b for b in imports_of(unit)}
-        return [known[place] for place in places]
-
-    def _unread(self, unit: Unit, before: Unit, predicates: set[str]) -> Iterator[Bound]:
-        counts, read = self._words.of(unit.path), self._read.setdefault(unit.path, {})
-        for bound in imports_of(unit):
+    def _unread(
+        self, unit: Unit, before: Unit, counts: Mapping[bytes, int], predicates: set[str]
+    ) -> Iterator[int]:
+        """The numbers of those among the imports of a file. `counts`: how often it holds each word."""
+        read = self._read.setdefault(unit.path, {})
+        for number, bound in enumerate(imports_of(unit)):
             name, asked = bound.name, (bound.name, bound.public)
             count = counts[name.encode()]
             if read.get(asked) == count:
@@ -140,26 +130,26 @@ class Unused:
             elif (bound.node.names[bound.index].name in predicates or loads(before, name)) and not _is_listed(
                 unit, bound.node
             ):
-                yield bound
+                yield number
 
     def _taken_elsewhere(self, world: SpecializerWorld, unit: Unit, name: str) -> bool:
         """Return whether another file takes this name from here, or from a module that star-imports this
         one."""
         todo, seen = [unit.path], {unit.path}
         encoded = name.encode()
-        holders = [p for p in self._words.holders(encoded) if p != unit.path]
-        if _asks_itself(world, unit, name) or self._words.holding(names_in_class(name)):
+        holders = [p for p in world.words.holders(encoded) if p != unit.path]
+        if _asks_itself(world, unit, name) or world.words.holding(names_in_class(name)):
             return True
         while todo:
             source = todo.pop()
             module = world.names[source]
             folder, last = source.rpartition("/")[0], module.rpartition(".")[2].encode()
-            stars = self._links.stars(module)
-            imports = self._links.takers(module, name) | stars
-            naming = self._words.holding([last, b"__module__"])
+            stars = world.links.stars(module)
+            imports = world.links.takers(module, name) | stars
+            naming = world.words.holding([last, b"__module__"])
             for path in holders:
                 near = path in naming or path.rpartition("/")[0] == folder
-                asks = path in imports or (near and _may_ask_for(world.outline(path), encoded))
+                asks = path in imports or (near and _may_ask_for(world.content(path), encoded))
                 if asks and takes(world.unit(path), module, name):
                     return True
                 if takes_attribute(world, path, module, name):
@@ -172,30 +162,19 @@ class Unused:
     def locals(self, unit: Unit) -> list[ast.stmt]:
         """Assignments of a constant, or of a list of constants, to a local that nobody reads, though
         upstream's function did."""
-        key = f"unread locals {unit.version}"
-        found: list[ast.stmt] | None = unit.cache.get(key)  # type: ignore[assignment]
-        if found is None:
-            found = unit.cache[key] = self._unread_locals_in(unit)
-        return [stmt for stmt in found if stmt not in unit.leaving]
-
-    def _unread_locals_in(self, unit: Unit) -> list[ast.stmt]:
         before = self._before(unit.path)
         if before is None:
             return []
+        asked = "unread locals", before.content.digest
+        numbers = unit.told(asked, lambda: list(self._unread_locals(unit, before)))
+        found = (constants_of(unit)[number][1] for number in numbers)
+        return [stmt for stmt in found if stmt not in unit.leaving]
 
-        def find() -> list[tuple[int, int]]:
-            return [(stmt.lineno, stmt.col_offset) for stmt in self._unread_locals(unit, before)]
-
-        places = set(unit.told(("unread locals", before.digest), find))
-        if not places:
-            return []
-        known = constants_of(unit)
-        return [stmt for _, stmt, _ in known if (stmt.lineno, stmt.col_offset) in places]
-
-    def _unread_locals(self, unit: Unit, before: Unit) -> Iterator[ast.stmt]:
-        for function, stmt, name in constants_of(unit):
+    def _unread_locals(self, unit: Unit, before: Unit) -> Iterator[int]:
+        """The numbers of those among the constants of a file."""
+        for number, (function, _, name) in enumerate(constants_of(unit)):
             if (
-                loads(unit, name, function)
+                loads_within(unit, name, function)
                 or _read_in_class(unit, name)
                 or _reads_all(unit, function)
                 or not _was_read(before, function.name, name)
@@ -204,12 +183,10 @@ class Unused:
             scope = unit.scopes.of(function)
             bindings = scope.names.get(name, [])
             if name not in scope.outer and len(bindings) == 1 and bindings[0].kind == "assign":
-                yield stmt
+                yield number
 
 
-def unnoticed(
-    world: SpecializerWorld, links: ImportIndex, unit: Unit, unread: Sequence[Bound]
-) -> Iterator[Bound]:
+def unnoticed(world: SpecializerWorld, unit: Unit, unread: Sequence[Bound]) -> Iterator[Bound]:
     """Those of the imported names that may leave: every module runs as before, or nobody notices."""
     unread = [bound for bound in unread if not _is_tried(world, unit, bound.node)]
     leaving = {bound.node.names[bound.index] for bound in unread} | unit.leaving
@@ -235,7 +212,7 @@ def unnoticed(
         if (
             not noticed
             or never_runs(unit, bound.node)
-            or imported_before(world, links, unit, bound.node, leaving, noticed)
+            or imported_before(world, unit, bound.node, leaving, noticed)
         ):
             yield bound
 
@@ -300,11 +277,7 @@ def typing_only(unit: Unit) -> list[ast.If]:
 
 def _shadowed(unit: Unit, name: str) -> bool:
     """Return whether every function that reads a name of the module imports its own."""
-    inner = unit.cache.get("inner imports")
-    if not isinstance(inner, frozenset):
-        inner = frozenset(b.name for b in imports_of(unit) if not b.public)
-        unit.cache["inner imports"] = inner
-    if name not in inner:
+    if name not in _inner_imports(unit):
         return False
     for node in nodes_on(unit, name):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and name in node.value:
@@ -323,15 +296,17 @@ def _shadowed(unit: Unit, name: str) -> bool:
     return True
 
 
+@once
+def _inner_imports(unit: Unit) -> frozenset[str]:
+    """The names that imports of functions bind."""
+    return frozenset(bound.name for bound in imports_of(unit) if not bound.public)
+
+
+@told
 def _plain_texts(unit: Unit) -> frozenset[bytes]:
     """The texts of the statements that import modules by their names, found without looking at the code."""
-
-    def find() -> frozenset[bytes]:
-        data = unit.text
-        found = _IMPORT.finditer(data)
-        return frozenset(each[0] for each in found if _starts_a_statement(data, each.start()))
-
-    return unit.told(("texts of imports",), find)
+    data = unit.text
+    return frozenset(each[0] for each in _IMPORT.finditer(data) if _starts_a_statement(data, each.start()))
 
 
 def _starts_a_statement(data: bytes, at: int) -> bool:
@@ -343,12 +318,10 @@ def _plain_imports(unit: Unit) -> list[ast.Import]:
     return [node for node in nodes_on(unit, "import") if isinstance(node, ast.Import)]
 
 
+@once
 def imports_of(unit: Unit) -> list[Bound]:
-    """Every name that an import of the file binds, at any depth; kept with the syntax tree."""
-    found: list[Bound] | None = unit.cache.get("imports")  # type: ignore[assignment]
-    if found is None:
-        found = unit.cache["imports"] = list(imported(unit.module.tree.body))
-    return found
+    """Every name that an import of the file binds, at any depth."""
+    return list(imported(unit.module.tree.body))
 
 
 def imported(body: Iterable[ast.stmt], public: bool = True) -> Iterator[Bound]:
@@ -387,13 +360,10 @@ def _statements_in(stmt: ast.stmt) -> Iterator[ast.stmt]:
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@once
 def constants_of(unit: Unit) -> list[tuple[Function, ast.stmt, str]]:
-    """What `constants` finds in the file; kept with the syntax tree."""
-    found: list[tuple[Function, ast.stmt, str]] | None
-    found = unit.cache.get("constants")  # type: ignore[assignment]
-    if found is None:
-        found = unit.cache["constants"] = list(constants(unit.module.tree.body, None))
-    return found
+    """What `constants` finds in the file."""
+    return list(constants(unit.module.tree.body, None))
 
 
 def constants(
@@ -461,26 +431,22 @@ def _reads_all(unit: Unit, function: Function) -> bool:
     )
 
 
+@told
 def _was_read(before: Unit, function: str, name: str) -> bool:
     """Return whether upstream's function of this name read the local."""
-
-    def find() -> bool:
-        lines = sorted(lines_with(before, [name.encode()]))
-        functions = functions_around(before, lines)
-        return any(node.name == function and loads(before, name, node) for node in functions)
-
-    return before.told(("was read", function, name), find)
+    functions = functions_around(before, sorted(lines_with(before, [name.encode()])))
+    return any(node.name == function and loads_within(before, name, node) for node in functions)
 
 
-def _may_ask_for(outline: Outline, name: bytes) -> bool:
+def _may_ask_for(content: Content, name: bytes) -> bool:
     """Return whether a name is an attribute of something in a file, or a text such as "name" or
     "package.module:name"."""
-    return name in outline.attributes or name in outline.quoted or name in outline.last_quoted
+    return name in content.attributes or name in content.quoted or name in content.last_quoted
 
 
 def _asks_itself(world: SpecializerWorld, unit: Unit, name: str) -> bool:
     """Return whether a file looks a global of its own up as an attribute of its module object."""
     if b"sys.modules" not in world.files[unit.path]:
         return False
-    outline = world.outline(unit.path)
-    return name.encode() in outline.attributes or name.encode() in outline.quoted
+    content = world.content(unit.path)
+    return name.encode() in content.attributes or name.encode() in content.quoted

@@ -19,7 +19,7 @@ from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.folding import effects
 from builder.specialize.folding.flow import bound_before
 from builder.specialize.rebinding import given_otherwise, import_rebound, inherited, rebound
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import Asked, SpecializerWorld
 
 Value = KnownValue | Gone | None
@@ -383,10 +383,10 @@ def constant_of(world: SpecializerWorld, qualified: str) -> KnownValue | None:
     if path is None or not world.may_assign(path, name):
         return None
     unit = world.unit(path)
-    derived = unit.told(("derived", name), lambda: _may_be_derived(unit, name))
-    return Evaluator(world, unit).global_constant(name) if derived else None
+    return Evaluator(world, unit).global_constant(name) if _may_be_derived(unit, name) else None
 
 
+@told
 def _may_be_derived(unit: Unit, name: str) -> bool:
     """Return whether a name of the module is bound to values alone, and not to literals alone."""
     bindings = [one for one in unit.scopes.root.names.get(name, ()) if one.kind != "declare"]

@@ -44,7 +44,7 @@ def fold(unit: Unit, world: SpecializerWorld, needles: Iterable[str], upstream: 
     """
     local = {name for _, name in world.local(unit.path)}
     data = world.files[unit.path]
-    offsets = import_hits(data, unit.package, lambda m: world.module_gone(m) is not None)
+    offsets = import_hits(unit.content, unit.package, lambda m: world.module_gone(m) is not None)
     offsets += _new_literals(data, upstream)
     offsets += [match.start() for match in _NAMED.finditer(data)]
     folder = _Folder(unit, world, RelevantLines(unit, {*needles, *local}, offsets))

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Sequence
 
 from builder.specialize.rebinding import rebound
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld, question
 
 _FROZEN = frozenset(["frozenset", "tuple"])
@@ -36,9 +36,14 @@ def _listed(world: SpecializerWorld, qualified: str, busy: Sequence[str]) -> lis
     if path is None or qualified in busy:
         return None
     unit = world.unit(path)
-    if not unit.told(("frozen", name), lambda: _frozen(unit, name) is not None) or rebound(world, qualified):
+    if not _has_frozen(unit, name) or rebound(world, qualified):
         return None
     return _texts(world, unit, _frozen(unit, name), (*busy, qualified))
+
+
+@told
+def _has_frozen(unit: Unit, name: str) -> bool:
+    return _frozen(unit, name) is not None
 
 
 def _frozen(unit: Unit, name: str) -> ast.expr | None:

@@ -10,7 +10,7 @@ from builder.specialize.evaluating.names import longest_word, names_of, text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.rebinding import module_exposed
 from builder.specialize.text_index.text_search import nodes_like, nodes_on
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld, question
 
 #: Functions and methods that take an attribute or an item whose name is a text.
@@ -32,11 +32,9 @@ def key_named(world: SpecializerWorld, value: str, *names: str) -> bool:
     return not word or any(_takes_entry(world.unit(path), word, value, names) for path in holders)
 
 
+@told
 def _takes_entry(unit: Unit, word: str, value: str, names: tuple[str, ...]) -> bool:
-    def find() -> bool:
-        return any(_is_entry(unit, node, value, names) for node in nodes_on(unit, word))
-
-    return unit.told(("takes an entry", value, names), find)
+    return any(_is_entry(unit, node, value, names) for node in nodes_on(unit, word))
 
 
 def _is_entry(unit: Unit, node: ast.AST, value: str, names: tuple[str, ...]) -> bool:

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from builder.source.words import file_counts, identifier_counts, shared_counts
-
-_DEFINES = re.compile(
-    rb"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+([A-Za-z_]\w*)|^([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[^=]", re.M
-)
-
-
-def defines(data: bytes) -> Counter[bytes]:
-    """Names of what looks like definitions and module-level assignments, and how often each is one."""
-    return shared_counts(one or two for one, two in _DEFINES.findall(data))
+from builder.source.words import file_counts, identifier_counts
 
 
 class IdentifierIndex:

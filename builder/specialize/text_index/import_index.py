@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from builder.graph.names import absolute, package_of, packages_around
+from builder.specialize.text_index.content import imports, in_a_function
 from builder.specialize.text_index.identifier_index import IdentifierIndex
-from builder.specialize.text_index.outline import imports, in_a_function
 
 
 class ImportIndex:

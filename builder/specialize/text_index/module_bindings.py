@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import hashlib
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from builder.specialize.evaluating.scopes import Binding, Scope
@@ -30,10 +29,6 @@ class ModuleBindings:
     names: Mapping[str, tuple[Imported, ...] | None]
     stars: tuple[str, ...]
     covered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-#: key of a file's content -> what it binds
-Kept = MutableMapping[str, ModuleBindings]
 
 
 def imported(
@@ -67,26 +62,3 @@ def module_bindings(root: Scope, absolute: Callable[[ast.ImportFrom], str]) -> M
         if later:
             covered[name] = later
     return ModuleBindings(names, tuple(absolute(node) for node in root.star), covered)
-
-
-class BindingsCache:
-    """The tops of files that were asked for, by their content; what is kept needs no parsing."""
-
-    def __init__(self, kept: Kept | None = None) -> None:
-        self._kept = kept
-        self._of: dict[str, tuple[bytes, ModuleBindings]] = {}
-
-    def of(self, path: str, package: str, data: bytes, find: Callable[[], ModuleBindings]) -> ModuleBindings:
-        """What a file binds, found out unless it is known; `package`: where its relative imports start."""
-        known = self._of.get(path)
-        if known is None or known[0] is not data:
-            known = self._of[path] = data, self._recalled(package, data, find)
-        return known[1]
-
-    def _recalled(self, package: str, data: bytes, find: Callable[[], ModuleBindings]) -> ModuleBindings:
-        if self._kept is None:
-            return find()
-        key = f"{hashlib.sha256(data).hexdigest()} {package}"
-        found = self._kept.pop(key, None) or find()
-        self._kept[key] = found  # the latest used are kept longest
-        return found

@@ -12,7 +12,7 @@ from builder.graph.names import absolute
 from builder.source.encoding import BOM
 from builder.source.layout import suites
 from builder.source.words import file_counts
-from builder.specialize.text_index.outline import imports
+from builder.specialize.text_index.content import Content
 from builder.specialize.text_index.text_search import Lines, lines_with, statements, touches
 from builder.specialize.unit import Unit
 
@@ -22,14 +22,14 @@ _PAIR = re.compile(rb"\(\s*[\"']((?:[A-Za-z_]\w*\.)+[A-Za-z_]\w*)[\"'],\s*[\"'][
 _INNER_WORD = re.compile(rb"(?<=[^A-Za-z_0-9])[A-Za-z_][A-Za-z_0-9]*(?=[^A-Za-z_0-9])")
 
 
-def import_hits(data: bytes, package: str, gone: Callable[[str], bool]) -> list[int]:
+def import_hits(content: Content, package: str, gone: Callable[[str], bool]) -> list[int]:
     """Offsets of the imports, and of the pairs of texts, that name a module for which `gone` holds."""
     found: list[int] = []
-    for offset, written, names in imports(data):
+    for offset, written, names in content.statements:
         module = absolute(written, package)
         if gone(module) or any(gone(f"{module}.{name}") for name in names):
             found.append(offset)
-    return found + [pair.start() for pair in _PAIR.finditer(data) if gone(pair[1].decode())]
+    return found + [pair.start() for pair in _PAIR.finditer(content.data) if gone(pair[1].decode())]
 
 
 class RelevantLines:

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from builder.source.fields import INNER_FIELDS, inner_nodes, nodes
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, told
 
 Lines = Sequence[int]  # 1-based, sorted
 
@@ -160,6 +160,7 @@ def no_names(value: str) -> Sequence[str]:
     return ()
 
 
+@told
 def refers(
     unit: Unit,
     name: str,
@@ -173,8 +174,7 @@ def refers(
     definition does not. Without `imports` one that binds the name as it is does not either. `inside`: what
     stands in a definition of that name counts, too.
     """
-    question = ("refers", name, names.__name__, imports, inside)
-    return unit.told(question, lambda: _refers(unit, name, names, imports, inside))
+    return _refers(unit, name, names, imports, inside)
 
 
 def refers_within(unit: Unit, node: ast.AST, name: str) -> bool:
@@ -224,14 +224,14 @@ def _refers(
     return False
 
 
-def loads(unit: Unit, name: str, within: ast.AST | None = None) -> bool:
-    """Return whether a name is read in the file, or in one of its nodes. Words of short strings count."""
-    if within is None:
-        return unit.told(("loads", name), lambda: _loads_on(unit, name, None))
-    return _loads_on(unit, name, within)
+@told
+def loads(unit: Unit, name: str) -> bool:
+    """Return whether a name is read in the file. Words of short strings count."""
+    return loads_within(unit, name)
 
 
-def _loads_on(unit: Unit, name: str, within: ast.AST | None) -> bool:
+def loads_within(unit: Unit, name: str, within: ast.AST | None = None) -> bool:
+    """Return whether a name is read in one of the nodes of a file, or somewhere in it."""
     lines = sorted(lines_with(unit, [name.encode()], within), reverse=True)
     return any(_loads(within or unit.module.tree, name, [line]) for line in lines)
 

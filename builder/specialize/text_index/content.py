@@ -1,19 +1,34 @@
-"""What a module binds, read off its text: enough to know that a name is defined there without parsing."""
+"""What the content of one file tells: no other file, and no fact, can change it.
+
+Much of it is read off the text, so that few files are parsed.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, MutableMapping
 from functools import cached_property
+from typing import Any, TypeVar
 
-from builder.source.words import shared_words
+from builder.source.words import shared_counts, shared_words
+
+T = TypeVar("T")
+
+#: The name of a function, and what it was given beside the content.
+Question = tuple[Any, ...]
+#: digest of a content -> the answers about it
+Kept = MutableMapping[str, dict[Question, Any]]
 
 _IMPORT = re.compile(
     rb"[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n;]*)|import[ \t]+([^\n;]*))"
 )
 _NAME = re.compile(rb"[A-Za-z_][\w.]*|\*")
-_TOP = re.compile(
-    rb"^(?:(?:async[ \t]+def|def|class)[ \t]+([A-Za-z_]\w*)|([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[^=])", re.M
+#: A line with the line break before it, which is found fast.
+_DEFINED = re.compile(
+    rb"\n([ \t]*)(?:async[ \t]+def|def|class)[ \t]+([A-Za-z_]\w*)"
+    rb"|\n([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=(?=[^=])"
 )
 _FUNCTION = re.compile(rb"(?:async[ \t]+)?def\b")
 _ASSIGNED = re.compile(rb"[ \t]*(?::[^=\n]*)?=(?!=)")
@@ -71,18 +86,42 @@ def _depth(line: bytes) -> int:
     return len(line) - len(line.lstrip(b" \t"))
 
 
-class Outline:
-    """The names that the text of a module seems to bind; what looks like code in a string counts too."""
+class Content:
+    """One content, and the answers about it.
+
+    What looks like code in a string counts as code, where the text alone is asked.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        #: whether an import may bind a module of the program, once somebody found out
-        self.binds_modules: bool | None = None
+        self.digest = hashlib.sha256(data).hexdigest()
+        self.known: dict[Question, Any] = {}
+        #: package -> whether an import may bind a module of the program, once somebody found out
+        self.binds_modules: dict[str, bool] = {}
+
+    def get(self, question: Question, find: Callable[[], T]) -> T:
+        """The answer to a question, which `find` gives if it was not asked before.
+
+        It must be picklable, and hold nothing of a syntax tree.
+        """
+        if question not in self.known:
+            self.known[question] = find()
+        found: T = self.known[question]
+        return found
+
+    @cached_property
+    def defined(self) -> Counter[bytes]:
+        """Names of what looks like definitions and module-level assignments, and how often each is one."""
+        return shared_counts(name or constant for _, name, constant in self._definitions)
 
     @cached_property
     def tops(self) -> frozenset[bytes]:
         """Functions, classes and constants that begin in the first column."""
-        return shared_words(one or two for one, two in _TOP.findall(self.data))
+        return shared_words(name or constant for margin, name, constant in self._definitions if not margin)
+
+    @cached_property
+    def _definitions(self) -> list[tuple[bytes, bytes, bytes]]:
+        return _DEFINED.findall(b"\n" + self.data)
 
     @cached_property
     def statements(self) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
@@ -132,3 +171,30 @@ class Outline:
                 return True
             at = data.find(encoded, end)
         return False
+
+
+class Contents:
+    """Every content that a run has met."""
+
+    def __init__(self, kept: Kept | None = None) -> None:
+        """`kept`: answers of earlier runs, to which `save` adds those of this one."""
+        self._kept = kept
+        self._of: dict[bytes, Content] = {}
+        self._sizes: dict[str, int] = {}
+
+    def of(self, data: bytes) -> Content:
+        """What is known of a content."""
+        found = self._of.get(data)
+        if found is None:
+            found = self._of[data] = Content(data)
+            if self._kept is not None:
+                found.known.update(self._kept.get(found.digest, {}))
+                self._sizes[found.digest] = len(found.known)
+        return found
+
+    def save(self) -> None:
+        """Keep what was found out since the answers were read."""
+        for found in self._of.values() if self._kept is not None else ():
+            if self._kept is not None and len(found.known) > self._sizes[found.digest]:
+                self._kept[found.digest] = dict(found.known)
+                self._sizes[found.digest] = len(found.known)

@@ -8,116 +8,109 @@ fold, and the file is not even parsed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Iterable, MutableMapping
+from dataclasses import dataclass, fields
 from typing import Any
 
-from builder.specialize.evaluating.evaluate import constant_of
-from builder.specialize.evaluating.facts import Gone, KnownValue
-from builder.specialize.evaluating.recording_facts import KINDS, RecordingFacts
-from builder.specialize.evaluating.recording_facts import answer as facts_answer
+from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.world import SpecializerWorld
 
 Answer = Any  # str, Gone, KnownValue, a scalar, a set of names or None
 Question = tuple[Any, ...]
 
 
-class _Recorder:
-    """Questions with their answers. It knows no world, so that world and facts may both hold it."""
+def _recorded(kind: str) -> Any:
+    """A method that answers questions of a kind, and writes them down."""
 
-    def __init__(self) -> None:
-        self.answers: dict[Question, Answer] = {}
-        self._inside = 0  # what answering asks in its turn is no question of the fold
+    def ask(self: Any, *about: Any) -> Any:
+        question = kind, *about
+        if question not in self.answers:
+            self.answers[question] = answer(self.asked, question)
+        return self.answers[question]
 
-    def answer(self, question: Question, find: Callable[[], Any]) -> Any:
-        if self._inside:
-            return find()
-        if question in self.answers:
-            return self.answers[question]
-        self._inside += 1
-        try:
-            found = self.answers[question] = find()
-        finally:
-            self._inside -= 1
-        return found
-
-    def record(self, question: Question, found: Answer) -> None:
-        if not self._inside:
-            self.answers[question] = found
+    return ask
 
 
 class RecordingWorld(SpecializerWorld):
-    """A world that writes down the questions it is asked, with its answers."""
+    """A world that writes down the questions it is asked, with its answers.
+
+    What answering asks in its turn is asked of the world itself, and no question of the fold.
+    """
 
     def __init__(self, world: SpecializerWorld) -> None:
         self.__dict__.update(world.__dict__)  # the same files, memory and units
-        recorder = _Recorder()
-        self.answers = recorder.answers
-        self._answer = recorder.answer
-        self.facts = RecordingFacts(world.facts, recorder.record)
+        self.asked = world
+        self.answers: dict[Question, Answer] = {}
+        self.facts = RecordingFacts(world, self.answers)
 
-    def module_gone(self, name: str) -> str | None:
-        found: str | None = self._answer(
-            ("module_gone", name), lambda: super(RecordingWorld, self).module_gone(name)
-        )
+    module_gone = _recorded("module_gone")
+    is_module = _recorded("is_module")
+    has_file = _recorded("has_file")
+    canonical = _recorded("canonical")
+    defines = _recorded("defines")
+    is_gone = _recorded("is_gone")
+    constant = _recorded("constant")
+    function = _recorded("function")
+    ask = _recorded("ask")
+    elsewhere = _recorded("elsewhere")
+
+
+class RecordingFacts(Facts):
+    """Facts that write down what they are asked.
+
+    A fold depends on the facts that it asked for and on no other: where these answer the same again, a change
+    of any other fact does not concern the file.
+    """
+
+    def __init__(self, world: SpecializerWorld, answers: dict[Question, Answer]) -> None:
+        for name in TABLES:
+            object.__setattr__(self, name, _Table(getattr(world.facts, name), name, answers))
+        object.__setattr__(self, "asked", world)
+        object.__setattr__(self, "answers", answers)
+
+    module_gone = _recorded("facts.module_gone")
+    never_has = _recorded("facts.never_has")
+    is_listed = _recorded("facts.is_listed")
+    is_pure = _recorded("facts.is_pure")
+
+
+#: The tables of `Facts` in which a fold looks one key up at a time.
+TABLES = tuple(one.name for one in fields(Facts) if not str(one.type).startswith("tuple"))
+
+
+class _Table:
+    """One table of the facts. It cannot be iterated: that would be a question about every fact."""
+
+    def __init__(self, table: Any, name: str, answers: dict[Question, Answer]) -> None:
+        self._table = table
+        self._name = name
+        self._answers = answers
+
+    def get(self, key: Any) -> Any:
+        found = self._answers["get", self._name, key] = self._table.get(key)
         return found
 
-    def is_module(self, name: str) -> bool:
-        return bool(self._answer(("is_module", name), lambda: super(RecordingWorld, self).is_module(name)))
+    #: Python would otherwise iterate by `__getitem__`.
+    __iter__ = None
 
-    def has_file(self, name: str) -> bool:
-        return bool(self._answer(("has_file", name), lambda: super(RecordingWorld, self).has_file(name)))
-
-    def canonical(self, module: str, name: str) -> str | Gone | None:
-        found: str | Gone | None = self._answer(
-            ("canonical", module, name), lambda: super(RecordingWorld, self).canonical(module, name)
-        )
+    def __contains__(self, key: Any) -> bool:
+        found = self._answers["in", self._name, key] = key in self._table
         return found
 
-    def defines(self, module: str, name: str, seen: frozenset[str] = frozenset()) -> bool:
-        if seen:
-            return super().defines(module, name, seen)
-        return bool(
-            self._answer(("defines", module, name), lambda: super(RecordingWorld, self).defines(module, name))
-        )
-
-    def is_gone(self, qualified: str) -> bool:
-        return bool(
-            self._answer(("is_gone", qualified), lambda: super(RecordingWorld, self).is_gone(qualified))
-        )
-
-    def constant(self, qualified: str) -> KnownValue | None:
-        found: KnownValue | None = self._answer(
-            ("constant", qualified), lambda: super(RecordingWorld, self).constant(qualified)
-        )
-        return found
-
-    def function(self, qualified: str) -> KnownValue | None:
-        found: KnownValue | None = self._answer(
-            ("function", qualified), lambda: super(RecordingWorld, self).function(qualified)
-        )
-        return found
-
-    def ask(self, question: Callable[..., bool], *about: str) -> bool:
-        return bool(
-            self._answer(("ask", question, *about), lambda: super(RecordingWorld, self).ask(question, *about))
-        )
-
-    def elsewhere(
-        self, qualified: str, find: Callable[[SpecializerWorld], KnownValue | None]
-    ) -> KnownValue | None:
-        found: KnownValue | None = self._answer(("elsewhere", qualified), lambda: find(self))
-        return found
+    def __getitem__(self, key: Any) -> Any:
+        if key not in self:
+            raise KeyError(key)
+        return self.get(key)
 
 
 def answer(world: SpecializerWorld, question: Question) -> Answer:
-    """What a world says to a question that was written down."""
-    if question[0] in KINDS:
-        return facts_answer(world.facts, question)
-    kind, *words = question
-    if kind == "elsewhere":
-        return constant_of(world, words[0])
-    found: Answer = getattr(world, kind)(*words)
+    """What a world, or its facts, say to a question that was written down."""
+    kind, *about = question
+    if kind in ("get", "in"):
+        table = getattr(world.facts, about[0])
+        return table.get(about[1]) if kind == "get" else about[1] in table
+    asked = world.facts if kind.startswith("facts.") else world
+    found: Answer = getattr(asked, kind.removeprefix("facts."))(*about)
     return found
 
 

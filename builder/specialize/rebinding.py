@@ -240,7 +240,7 @@ def part_of_value(world: SpecializerWorld, value: str, any_case: str, *names: st
     longer = re.compile(rb"[\"']([^\"'\s]*" + part + rb"[^\"'\s]*)[\"']")
     holders = world.words.holding(world.words.containing(word, bool(any_case))) if word else world.files
     found = {said for path in holders for said in longer.findall(world.files[path])}
-    return any(world.facts.option_absent(names, said.decode("utf-8", "replace")) is None for said in found)
+    return any(not world.facts.never_has(names, said.decode("utf-8", "replace")) for said in found)
 
 
 @question
@@ -252,7 +252,7 @@ def written_otherwise(world: SpecializerWorld, value: str, *names: str) -> bool:
     )
     holders = world.words.holding(world.words.containing(word, True)) if word else world.files
     found = {said for path in holders for said in alike.findall(world.files[path])}
-    return any(world.facts.option_absent(names, said.decode("utf-8", "replace")) is None for said in found)
+    return any(not world.facts.never_has(names, said.decode("utf-8", "replace")) for said in found)
 
 
 @question

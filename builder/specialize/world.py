@@ -325,11 +325,11 @@ class SpecializerWorld:
         bindings = self.unit(path).scopes.root.names.get(name, ())
         return bool(bindings) and all(b.kind in ("def", "class") for b in bindings)
 
-    def elsewhere(
-        self, qualified: str, find: Callable[[SpecializerWorld], KnownValue | None]
-    ) -> KnownValue | None:
-        """What `find` says of a name of another file."""
-        return find(self)
+    def elsewhere(self, qualified: str) -> KnownValue | None:
+        """The derived value of a module-level constant, read in the file that assigns it."""
+        from builder.specialize.evaluating.evaluate import constant_of  # which asks a world itself
+
+        return constant_of(self, qualified)
 
 
 def _folders(names: Iterable[str]) -> frozenset[str]:

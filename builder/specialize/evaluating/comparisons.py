@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from builder.manifest.statements import Scalar
@@ -72,7 +72,7 @@ class Comparisons:
                 named = self.evaluator.qualified(item.value, scope)
                 absent = isinstance(named, str) and lists_only_absent(self.world, named, *names)
             else:
-                absent = text(item) is not None and self.facts.option_absent(names, text(item)) is not None
+                absent = text(item) is not None and self.facts.never_has(names, text(item))
             if not absent:
                 return False
         return True
@@ -147,7 +147,7 @@ class Comparisons:
         return all(
             isinstance(one, ast.Constant)
             or (
-                self.facts.option_absent(names_of(one), scalar(literal)) is not None
+                self.facts.never_has(names_of(one), scalar(literal))
                 and not (converts(one) and self._written_otherwise(one, literal))
             )
             for one in operands(asked)
@@ -199,14 +199,14 @@ class Comparisons:
             return not says(asked, item.value) and self._never(asked, item)
         return self.item_absent(item, names_of(asked), scope)
 
-    def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:
+    def item_absent(self, item: ast.expr, names: Sequence[str], scope: Scope) -> bool:
         """Return whether a member of a literal names something that never occurs.
 
         A pair of texts may name a module and something in it, as in a table of what may be unpickled.
         """
         match item:
             case ast.Constant():
-                return self.facts.option_absent(names, scalar(item)) is not None
+                return self.facts.never_has(tuple(names), scalar(item))
             case ast.Tuple(elts=[ast.Constant(value=str(module)), ast.Constant(value=str(name))]):
                 gone = self.world.module_gone(module) is not None or self.world.is_gone(f"{module}.{name}")
                 return gone and "." in module

@@ -166,7 +166,7 @@ class Evaluator:
             return found
         module, _, last = name.rpartition(".")
         if self.world.paths.get(module) != self.unit.path:
-            return self.world.constant(name) or self.world.elsewhere(name, lambda w: constant_of(w, name))
+            return self.world.constant(name) or self.world.elsewhere(name)
         known = self.world.constant(name) or self.global_constant(last)
         if known is None or not _NAME_ERROR.search(self.unit.module.data):
             return known

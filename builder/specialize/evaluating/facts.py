@@ -148,6 +148,10 @@ class Facts:
                 return option
         return None
 
+    def never_has(self, names: tuple[str, ...], value: Scalar) -> bool:
+        """Return whether `value` never occurs under one of these names."""
+        return self.option_absent(names, value) is not None
+
     @cached_property
     def _without(self) -> dict[tuple[type, Scalar], tuple[Option, ...]]:
         """The options that say so, by the values that were asked for."""

@@ -439,7 +439,7 @@ class Expressions:
         if owner is not None and not self._harmless(owner, scope):
             return False
         if isinstance(first, ast.Constant):
-            if self.evaluator.facts.option_absent((name,), scalar(first)) is None:
+            if not self.evaluator.facts.never_has((name,), scalar(first)):
                 return False
             parts = [*node.args, *(k.value for k in node.keywords)]
             return all(self.evaluator.pure(p, scope) or self.holds_gone(p, scope) for p in parts)
@@ -455,7 +455,7 @@ class Expressions:
         absent one."""
         name = names_of(node.func)[:1]
         stated = [scalar(a) for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-        return any(self.evaluator.facts.option_absent(name, value) is None for value in stated)
+        return any(not self.evaluator.facts.never_has(name, value) for value in stated)
 
     def _comprehension(self, node: ast.expr, scope: Scope) -> None:
         inner = self.evaluator.unit.scopes.of(node)

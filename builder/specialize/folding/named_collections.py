@@ -20,7 +20,7 @@ _MAKERS = _FROZEN | {"list", "set", "sorted"}
 def lists_only_absent(world: SpecializerWorld, qualified: str, *names: str) -> bool:
     """Return whether a name is that of a collection whose texts the option `names` never has."""
     texts = _listed(world, qualified, ())
-    return texts is not None and all(world.facts.option_absent(names, each) is not None for each in texts)
+    return texts is not None and all(world.facts.never_has(names, each) for each in texts)
 
 
 @question

@@ -18,7 +18,6 @@ from builder.errors import Problem
 from builder.graph.modules import python_paths
 from builder.manifest.model import Manifest
 from builder.memo import recall_each
-from builder.source.encoding import readable
 
 RULES = "F821,F822,F811"
 
@@ -125,7 +124,7 @@ def findings(files: Mapping[str, bytes]) -> list[Finding]:
         for parent in sorted({os.path.dirname(p) for p in files}):
             (root / parent).mkdir(parents=True, exist_ok=True)
         for path, data in files.items():
-            (root / path).write_bytes(readable(data))
+            (root / path).write_bytes(data)
         arguments = [
             "check", "--isolated", "--no-cache", "--ignore-noqa", "--no-respect-gitignore",
             "--target-version", "py310", "--select", RULES, "--output-format", "json", "--exit-zero",

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from builder.source.encoding import encoding_line
 from builder.source.parse import Module
 
 _COMMENT = re.compile(rb"[ \t\f]*#")
@@ -87,10 +86,7 @@ def comments_above(module: Module, stmt: ast.stmt) -> int:
         if not is_comment(above) or text_at(above) != stmt.col_offset:
             break
         top -= 1
-    if top < line and module.line(top).startswith(b"#!"):
-        return line
-    named = encoding_line(module.data) if top < 2 else None
-    return top if named is None else min(line, max(top, named + 1))
+    return line if top < line and module.line(top).startswith(b"#!") else top
 
 
 def blank_lines(module: Module, low: int, high: int, first: bool) -> int:

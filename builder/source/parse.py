@@ -9,33 +9,32 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
 from inspect import cleandoc
+from io import BytesIO
 from itertools import accumulate
 from weakref import WeakValueDictionary
 
-from builder.source.encoding import BOM, decoded, encoded
 from builder.source.fields import inner_nodes, nodes
 
+BOM = b"\xef\xbb\xbf"
 _SPACE = frozenset([b" ", b"\t", b"\f", b"\r", b"\n", b"\\"])
 #: Of how many bytes of source the trees stay that nobody holds. A tree takes some 30 times its source.
 MAX_RECENT = 16_000_000
 
 
 class Module:
-    """One parsed file. Offsets are byte offsets into `data`: the text in UTF-8, without a byte order mark.
+    """One parsed file. Offsets are byte offsets into `data`: the text without a byte order mark.
 
-    Raises SyntaxError when the bytes are not Python.
+    Raises SyntaxError when the bytes are not Python in UTF-8.
     """
 
     def __init__(self, path: str, raw: bytes) -> None:
         self.path = path
         self.raw = raw
         self.bom = raw.startswith(BOM)
-        self.data = raw[len(BOM) :] if self.bom else decoded(raw)
+        self.data = raw.removeprefix(BOM)
+        if b"coding" in raw[:2000] and not _in_utf8(raw):
+            raise SyntaxError("it is not written in UTF-8")
         self.tree = ast.parse(self.data, filename=path)
-
-    def written(self, data: bytes) -> bytes:
-        """The bytes of the file when its text is `data`. Raises ValueError if its encoding lacks a letter."""
-        return BOM + data if self.bom else encoded(data, self.raw)
 
     @cached_property
     def starts(self) -> list[int]:
@@ -182,6 +181,13 @@ class Module:
             if self.data[before - 1 : before] != b"(" or self.data[after : after + 1] != b")":
                 return start, end
             start, end = before - 1, after + 1
+
+
+def _in_utf8(raw: bytes) -> bool:
+    """Return whether no comment names another encoding. Raises SyntaxError for one that does not exist."""
+    import tokenize
+
+    return tokenize.detect_encoding(BytesIO(raw).readline)[0] in ("utf-8", "utf-8-sig")
 
 
 def line_starts(data: bytes) -> list[int]:

@@ -44,13 +44,13 @@ from builder.source.ops import (
     by_itself,
     line_of,
 )
-from builder.source.parse import Module, documentation
+from builder.source.parse import BOM, Module, documentation
 from builder.source.spans import DEDENT, Span, apply_spans
 
 
 def splice(module: Module, ops: Iterable[Op]) -> bytes:
     """The file's bytes after the operations. Raises ValueError for an operation that cannot be done."""
-    return module.written(_Splicer(module, ops).run())
+    return (BOM if module.bom else b"") + _Splicer(module, ops).run()
 
 
 class _Splicer:

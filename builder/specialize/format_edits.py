@@ -12,7 +12,7 @@ from pathlib import Path
 
 from builder import ruff
 from builder.adapter import PROGRAM
-from builder.source.encoding import BOM
+from builder.source.parse import BOM
 from builder.source.textdiff import runs
 
 Change = tuple[int, int, int, int]  # lines [a1, a2) of the one text became lines [b1, b2) of the other

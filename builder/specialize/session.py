@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from builder.source.encoding import encoded, readable
 from builder.specialize.fixpoint import Fixpoint
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
-from builder.specialize.results import Mismatch, Specialized
+from builder.specialize.results import Specialized
 
 
 class Session:
@@ -20,10 +19,7 @@ class Session:
         """Go on from the last program where this one is its output without some files; else begin again."""
         if self._last is not None and _continues(program, policy, *self._last):
             return self._last[0].go_on(frozenset(program.files), program.removed)
-        texts = {path: readable(data) for path, data in program.files.items()}
-        upstream = {path: readable(data) for path, data in program.upstream.items()}
-        decoded = replace(program, files=texts, upstream=upstream)
-        fixpoint = Fixpoint(decoded, policy, memo if policy.check else replace(memo, folds=None))
+        fixpoint = Fixpoint(program, policy, memo if policy.check else replace(memo, folds=None))
         self._last = fixpoint, policy
         return fixpoint.run()
 
@@ -38,7 +34,7 @@ def _continues(program: Program, policy: Policy, last: Fixpoint, last_policy: Po
         replace(policy, prune_symbols=last_policy.prune_symbols) == last_policy
         and program.removed >= last.removed
         and program.upstream.keys() == last.upstream.keys()
-        and all(last.files.get(path) == readable(data) for path, data in program.files.items())
+        and program.files.items() <= last.files.items()
     )
 
 
@@ -50,11 +46,4 @@ def specialize(
     Never raises for what the program holds: what cannot be done is among the result's mismatches.
     `session`: knows the program with more files, if it was specialized before.
     """
-    result = (session or Session()).run(program, policy, memo)
-    for path, data in list(result.files.items()):
-        try:
-            result.files[path] = encoded(data, program.files[path])
-        except ValueError as error:
-            del result.files[path]
-            result.mismatches.append(Mismatch(path, f"the edits cannot be written: {error}"))
-    return result
+    return (session or Session()).run(program, policy, memo)

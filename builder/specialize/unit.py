@@ -9,8 +9,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from builder.graph.names import imported_module, package_of
-from builder.source.encoding import BOM, decoded
-from builder.source.parse import Module, line_starts, parse
+from builder.source.parse import BOM, Module, line_starts, parse
 from builder.specialize.evaluating.scopes import Comprehension, KeywordLines, Scope, Scopes
 from builder.specialize.text_index.content import Content, Question
 
@@ -83,13 +82,8 @@ class Unit:
 
     @property
     def text(self) -> bytes:
-        """The text in UTF-8, without a byte order mark: `module.data`, for which nothing is parsed."""
-        return self._module.data if self._module is not None else decoded(self._raw).removeprefix(BOM)
-
-    @property
-    def bom(self) -> bool:
-        """Return whether the file begins with a byte order mark."""
-        return self._raw.startswith(BOM)
+        """The text without a byte order mark: `module.data`, for which nothing is parsed."""
+        return self._raw.removeprefix(BOM)
 
     @property
     def starts(self) -> list[int]:

@@ -53,7 +53,6 @@ GROUPS: dict[str, Group] = {
             "unit/test_hostile_trees.py",
             "unit/test_upstream_git.py::test_modes",
             "unit/test_upstream_git.py::test_a_tree_with",
-            "unit/test_source_encoding.py",
             "unit/test_pipeline_unparsed.py",
             f"{_HOSTILE}::test_an_edit_of_a_file_that_does_not_parse",
             f"{_WRITE}::test_a_path_that_is_not_plain",

@@ -9,7 +9,7 @@ A fence says what it is:
     python upstream   the text that an edit has changed into the program before
     text leftovers    `line: name` of every use that is an error
 
-A path other than `pkg/mod.py` follows as `path=...`; `crlf`, `bom` and `latin-1` change the bytes of both
+A path other than `pkg/mod.py` follows as `path=...`; `crlf` and `bom` change the bytes of both
 texts, `prune` (at the yaml) lets dead definitions leave.
 """
 
@@ -72,8 +72,6 @@ def _add(section: Section, kind: str, words: str, body: str) -> None:
         data = body.encode()
         if "crlf" in flags:
             data = data.replace(b"\n", b"\r\n")
-        if "latin-1" in flags:
-            data = body.encode("latin-1")
         if "bom" in flags:
             data = b"\xef\xbb\xbf" + data
         if "upstream" in flags:

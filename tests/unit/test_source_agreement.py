@@ -221,3 +221,13 @@ def test_a_suite_behind_tabs_moves_out() -> None:
     assert tabs == "def f():\n  y = 1\n  if y:\n    z\n  return 2\n"
     feeds = edited("def f():\n\f  if x:\n      y = 1\n \f      z\n  return 2\n", decide)
     assert feeds == "def f():\n  y = 1\n \f  z\n  return 2\n"
+
+
+@pytest.mark.parametrize(
+    "head", ["# -*- coding: latin-1 -*-\n", "#!python\n# coding=koi8_r\n", "# coding: martian\n"]
+)
+def test_only_what_is_in_utf_8_is_python(head: str) -> None:
+    with pytest.raises(SyntaxError):
+        parse(head.encode() + b"x = 1\n", "a.py")
+    for known in ("# coding: utf-8\n", "# coding: UTF_8\n", "x = 1\n# coding: latin-1\n", "\n\n" + head):
+        assert parse(known.encode(), "a.py")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 from builder.graph.names import absolute
-from builder.source.encoding import BOM
 from builder.source.layout import suites
 from builder.source.words import file_counts
 from builder.specialize.text_index.content import Content
@@ -37,7 +36,7 @@ class RelevantLines:
 
     def __init__(self, unit: Unit, needles: Iterable[str], offsets: Iterable[int]) -> None:
         starts = unit.starts
-        shift = len(BOM) if unit.bom else 0
+        shift = len(unit.content.data) - len(unit.text)
         lines = {bisect_right(starts, max(0, o - shift)) for o in offsets}
         wanted = {n.encode() for n in needles}
         fresh = lines | lines_with(unit, _present(unit, wanted))

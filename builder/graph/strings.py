@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from builder.graph.modules import Reference
 from builder.graph.names import absolute
-from builder.source.fields import nodes
+from builder.source.fields import constant_text, nodes
 
 _TABLE = re.compile(rb"[\"'][A-Za-z_][\w.]*[\"']\s*:\s*[\[(]\s*[\"']")
 _RELATIVE = re.compile(rb"[\"'](\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)[\"']")
@@ -49,7 +49,7 @@ def _composed(data: bytes, tree: ast.Module, known: Mapping[str, str], names: st
     dotted = re.compile(rf"((?:{names})(?:\.[A-Za-z_]\w*)+)(?::\w+)?")
     for node in nodes(tree):
         if isinstance(node, (ast.JoinedStr, ast.BinOp)):
-            match = dotted.fullmatch(_text(node, values) or "")
+            match = dotted.fullmatch(constant_text(node, values.get) or "")
             if match:
                 yield Reference(match[1], node.lineno)
 
@@ -90,26 +90,6 @@ def _constants(tree: ast.Module) -> dict[str, str]:
             if isinstance(target, ast.Name) and bound[target.id] == 1 and isinstance(text, str):
                 constants[target.id] = text
     return constants
-
-
-def _text(node: ast.expr, values: Mapping[str, str]) -> str | None:
-    """The text that an expression gives, as far as constants decide it; None where they do not."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
-    if isinstance(node, ast.Name):
-        return values.get(node.id)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _joined(_text(each, values) for each in (node.left, node.right))
-    if isinstance(node, ast.JoinedStr):
-        return _joined(_text(each, values) for each in node.values)
-    if isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None:
-        return _text(node.value, values)
-    return None
-
-
-def _joined(parts: Iterator[str | None]) -> str | None:
-    texts = list(parts)
-    return None if None in texts else "".join(text for text in texts if text is not None)
 
 
 def mentions(data: bytes, tree: ast.Module, tops: tuple[str, ...], parent: str) -> Iterator[Reference]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 #: Texts and numbers, and the contexts and operators, which are shared and have no place of their own.
 _WITHOUT_NODES = frozenset({
     "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "lineno", "module", "op",
     "ops", "rest", "simple", "tag", "type_comment",
 })  # fmt: skip
+#: Methods that make a text of a text.
+_STRIPS = frozenset(["lstrip", "rstrip", "strip"])
 
 
 class _InnerFields(dict[type[ast.AST], tuple[str, ...]]):
@@ -55,6 +57,39 @@ def dotted_name(node: ast.AST) -> str:
         owner = dotted_name(node.value)
         return f"{owner}.{node.attr}" if owner else ""
     return last_name(node)
+
+
+def bound_name(stmt: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    """The name that an import binds by one of its names; `*` for a star import."""
+    return alias.asname or (alias.name.partition(".")[0] if isinstance(stmt, ast.Import) else alias.name)
+
+
+def constant_text(node: ast.AST | None, named: Callable[[str], str | None]) -> str | None:
+    """The text that an expression gives, as far as constants decide it; None where they do not.
+
+    `named`: the text that a name stands for.
+    """
+    parts: list[ast.expr]
+    match node:
+        case ast.Constant(value=str(said)):
+            return said
+        case ast.Name(id=name):
+            return named(name)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            parts = [left, right]
+        case ast.JoinedStr(values=parts):
+            pass
+        case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
+            parts = [value]
+        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=given, keywords=[]) if (
+            method in _STRIPS and len(given) < 2
+        ):
+            texts = [constant_text(each, named) for each in (owner, *given)]
+            return None if None in texts else str(getattr(str, method)(*texts))
+        case _:
+            return None
+    texts = [constant_text(each, named) for each in parts]
+    return None if None in texts else "".join(text for text in texts if text is not None)
 
 
 def operands(test: ast.expr) -> Iterator[ast.expr]:

@@ -14,12 +14,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from builder.graph.names import imported_module
-from builder.source.fields import nodes
+from builder.source.fields import bound_name, nodes
 from builder.specialize.attributes import attribute_stores
 from builder.specialize.dead_code.dynamic_names import formed_in
 from builder.specialize.evaluating.names import longest_word, names_in_class, names_of
-from builder.specialize.held_modules import holds_itself, modules_held
-from builder.specialize.own_namespace import lists_own_names
+from builder.specialize.namespaces import holds_itself, lists_own_names, modules_held
 from builder.specialize.text_index.content import Content
 from builder.specialize.text_index.text_search import nodes_on, refers
 from builder.specialize.unit import Unit, told
@@ -227,32 +226,32 @@ def defined_elsewhere(world: SpecializerWorld, name: str, *known: str) -> bool:
     return found > len(known)
 
 
+def _says(world: SpecializerWorld, text: bytes, value: str, any_case: bool, names: tuple[str, ...]) -> bool:
+    """Return whether the program has a text that matches the pattern `text`, and that the option `names` may
+    have. `value`: a part of each such text."""
+    quoted = re.compile(rb"[\"'](" + text + rb")[\"']")
+    word = longest_word(value).encode()
+    holders = world.words.holding(world.words.containing(word, any_case)) if word else world.files
+    found = {said for path in holders for said in quoted.findall(world.files[path])}
+    return not all(world.facts.never_has(names, said.decode("utf-8", "replace")) for said in found)
+
+
 @question
 def part_of_value(world: SpecializerWorld, value: str, any_case: str, *names: str) -> bool:
     """Return whether a longer text of the program holds this one and is one that the option `names` may have.
 
     `any_case`: not empty if small and capital letters are the same.
     """
-    word = longest_word(value).encode()
     part = re.escape(value.encode())
-    if any_case:
-        part = rb"(?i:" + part + rb")"
-    longer = re.compile(rb"[\"']([^\"'\s]*" + part + rb"[^\"'\s]*)[\"']")
-    holders = world.words.holding(world.words.containing(word, bool(any_case))) if word else world.files
-    found = {said for path in holders for said in longer.findall(world.files[path])}
-    return any(not world.facts.never_has(names, said.decode("utf-8", "replace")) for said in found)
+    part = rb"(?i:" + part + rb")" if any_case else part
+    return _says(world, rb"[^\"'\s]*" + part + rb"[^\"'\s]*", value, bool(any_case), names)
 
 
 @question
 def written_otherwise(world: SpecializerWorld, value: str, *names: str) -> bool:
     """Return whether the program says a text of the option `names` in other letters, or between spaces."""
-    word = longest_word(value).encode()
-    alike = re.compile(
-        rb"[\"']((?:\s|\\[nrtfv])*" + re.escape(value.encode()) + rb"(?:\s|\\[nrtfv])*)[\"']", re.IGNORECASE
-    )
-    holders = world.words.holding(world.words.containing(word, True)) if word else world.files
-    found = {said for path in holders for said in alike.findall(world.files[path])}
-    return any(not world.facts.never_has(names, said.decode("utf-8", "replace")) for said in found)
+    space = rb"(?:\s|\\[nrtfv])*"
+    return _says(world, space + rb"(?i:" + re.escape(value.encode()) + rb")" + space, value, True, names)
 
 
 @question
@@ -290,12 +289,9 @@ def given_otherwise(world: SpecializerWorld, module: str, name: str) -> bool:
 @question
 def inherited(world: SpecializerWorld, owner: str, name: str) -> bool:
     """Return whether a class may have an attribute whose statement left from a base, or by a decorator."""
-    module, _, last = owner.rpartition(".")
-    path = world.paths.get(module)
-    if path is None or f"{owner}.{name}" in world.facts.symbols:
+    if f"{owner}.{name}" in world.facts.symbols:
         return False
-    bindings = world.unit(path).scopes.root.names.get(last, ())
-    classes = (binding.node for binding in bindings if isinstance(binding.node, ast.ClassDef))
+    classes = (each.node for each in world.home(owner)[1] if isinstance(each.node, ast.ClassDef))
     return any(gives_attributes(each) for node in classes for each in (*node.bases, *node.decorator_list))
 
 
@@ -335,12 +331,9 @@ def _removed_names(world: SpecializerWorld, module: str) -> Mapping[str, list[as
         names: dict[str, list[ast.AST]] = {}
         with suppress(SyntaxError, ValueError):
             for stmt in ast.parse(data).body:
-                if isinstance(stmt, ast.ImportFrom):
+                if isinstance(stmt, (ast.Import, ast.ImportFrom)):
                     for alias in stmt.names:
-                        names.setdefault(alias.asname or alias.name, []).append(stmt)
-                elif isinstance(stmt, ast.Import):
-                    for alias in stmt.names:
-                        names.setdefault(alias.asname or alias.name.partition(".")[0], []).append(stmt)
+                        names.setdefault(bound_name(stmt, alias), []).append(stmt)
                 elif isinstance(stmt, ast.Assign):
                     for target in stmt.targets:
                         if isinstance(target, ast.Name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -108,11 +108,17 @@ class Unit:
                 at = data.find(word, starts[line])
         return sorted(lines)
 
+    def around(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+        """Each node around a node, from the inside out, after the one below it."""
+        parents = self.module.parents
+        while (above := parents.get(node)) is not None:
+            yield node, above
+            node = above
+
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which a node is evaluated."""
-        parents = self.module.parents
-        below, at, outside = node, parents.get(node), False
-        while at is not None:
+        outside = False
+        for below, at in self.around(node):
             if isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and below in at.body:
                 return self.scopes.of(at)
             if isinstance(at, ast.Lambda) and below is at.body:
@@ -120,17 +126,11 @@ class Unit:
             if isinstance(at, Comprehension) and not (outside and below is at.generators[0]):
                 return self.scopes.of(at)
             outside = isinstance(at, ast.comprehension) and below is at.iter
-            below, at = at, parents.get(at)
         return self.scopes.root
 
-    def definition_around(
-        self, node: ast.AST
-    ) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
-        """The function or class at the top of the module that a node is in, or is."""
-        parents = self.module.parents
-        while parents.get(node) not in (None, self.module.tree):
-            node = parents[node]
-        return node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else None
+    def top_statement(self, node: ast.AST) -> ast.AST:
+        """The statement at the top of the module that a node is in, or is."""
+        return next((below for below, at in self.around(node) if at is self.module.tree), node)
 
     def absolute(self, node: ast.ImportFrom) -> str:
         """The absolute module of `from X import ...`."""

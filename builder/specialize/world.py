@@ -5,7 +5,7 @@ A world is frozen during a round, so that the order of files and the number of w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec
@@ -316,13 +316,15 @@ class SpecializerWorld:
             self._answered[asked] = answer
         return answer
 
+    def home(self, qualified: str) -> tuple[Unit | None, Sequence[Binding]]:
+        """The file of a module-level name, if it is one of the program, and what binds the name there."""
+        module, _, name = qualified.rpartition(".")
+        unit = self.unit(self.paths[module]) if module in self.paths else None
+        return unit, unit.scopes.root.names.get(name, ()) if unit is not None else ()
+
     def is_definition(self, qualified: str) -> bool:
         """Return whether this is a function or class that a file defines, and nothing else."""
-        module, _, name = qualified.rpartition(".")
-        path = self.paths.get(module)
-        if path is None:
-            return False
-        bindings = self.unit(path).scopes.root.names.get(name, ())
+        _, bindings = self.home(qualified)
         return bool(bindings) and all(b.kind in ("def", "class") for b in bindings)
 
     def elsewhere(self, qualified: str) -> KnownValue | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -30,31 +31,22 @@ class Cleaned:
     dead: dict[str, str] = field(default_factory=dict)
 
 
-class _UpstreamUnits:
-    """Files as upstream has them."""
+def _upstream_units(program: Program, contents: Contents) -> Callable[[str], Unit | None]:
+    """Gives a file as upstream has it; None when upstream lacks it or it is not Python."""
+    known: dict[str, Unit | None] = {}
 
-    def __init__(self, program: Program, contents: Contents) -> None:
-        self._texts = program.upstream
-        self._kept = program.files.keys()
-        self._contents = contents
-        self._names = program.names
-        self._units: dict[str, Unit | None] = {}
-
-    def unit(self, path: str) -> Unit | None:
-        """A file as upstream has it; None when upstream lacks it or it is not Python."""
-        if path in self._units:
-            return self._units[path]
-        data = self._texts.get(path)
-        found = self._unit(path, data) if data is not None else None
-        if path in self._kept:  # the others are asked for seldom, and they are many
-            self._units[path] = found
+    def unit(path: str) -> Unit | None:
+        if path in known:
+            return known[path]
+        data, found = program.upstream.get(path), None
+        if data is not None:
+            with suppress(SyntaxError):
+                found = Unit(path, program.names[path], contents.of(data))
+        if path in program.files:  # the others are asked for seldom, and they are many
+            known[path] = found
         return found
 
-    def _unit(self, path: str, data: bytes) -> Unit | None:
-        try:
-            return Unit(path, self._names[path], self._contents.of(data))
-        except SyntaxError:
-            return None
+    return unit
 
 
 class Cleaner:
@@ -63,7 +55,7 @@ class Cleaner:
     def __init__(self, program: Program, policy: Policy, words: IdentifierIndex, contents: Contents) -> None:
         """`words`: the identifiers of the program's files as they are now."""
         self._words = words
-        self.before_unit = _UpstreamUnits(program, contents).unit
+        self.before_unit = _upstream_units(program, contents)
         self._unused = Unused(self.before_unit)
         self._dead = Dead(program, policy, self.before_unit, words, contents)
 
@@ -106,8 +98,9 @@ class Cleaner:
                     if bound.public and self._dead.looked_up(world, unit, bound):
                         continue
                     unread[path].append(bound)
-                    if bound in running:
+                    if bound in running and isinstance(bound.node, ast.ImportFrom):
                         unit.running.add(bound.node)
+                        self._unused.named_only.setdefault(path, set()).add(unit.absolute(bound.node))
                     names |= self._dead.drop(unit, bound.node.names[bound.index])
                     if bound.public:
                         cleaned.dead[f"{unit.name}.{bound.name}"] = "the import is no longer used"

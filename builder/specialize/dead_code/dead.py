@@ -12,15 +12,15 @@ from typing import cast
 from builder.source.fields import nodes
 from builder.source.ops import DropItem, Op, Remove
 from builder.source.words import file_counts, identifier_counts
-from builder.specialize.dead_code.declarations import bound, declared
 from builder.specialize.dead_code.definition_effects import Effects
 from builder.specialize.dead_code.dynamic_names import FormedNames, formed
 from builder.specialize.dead_code.hierarchy import Class, Hierarchy
 from builder.specialize.dead_code.reflection import Reflection
 from builder.specialize.dead_code.unused import Bound
 from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.facts import Facts
 from builder.specialize.evaluating.names import names_in_class
-from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.evaluating.scopes import Scope, Scopes
 from builder.specialize.once import once
 from builder.specialize.program import Policy, Program
 from builder.specialize.text_index.content import Content, Contents
@@ -41,6 +41,8 @@ from builder.specialize.world import SpecializerWorld
 #: A name that occurs more often than this outside definitions is alive for all practical purposes.
 _MAX_USES_READ = 12
 _NOTHING = (b"", b"\n", b"\r", b"#")
+#: A name that a file declares, the statement or the text of it, and the scope.
+Declared = tuple[str, ast.stmt | ast.Constant, Scope | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,3 +434,22 @@ def _alone(unit: Unit, stmt: ast.stmt | ast.Constant, low: int, high: int) -> bo
     start = min([unit.module.start(stmt), *map(unit.module.start, decorators)])
     before, after = data[starts[low - 1] : start], data[unit.module.end(stmt) : starts[high]]
     return not before.strip(b" \t@") and after.lstrip(b" \t")[:1] in _NOTHING
+
+
+def declared(facts: Facts, module: str, tree: ast.Module, scopes: Scopes | None = None) -> Iterator[Declared]:
+    """The names that a file declares, each with its statement and class, or with the text that lists it."""
+    for stmt in tree.body:
+        if isinstance(stmt, ast.ClassDef) and facts.declares(f"{module}.{stmt.name}"):
+            scope = scopes.of(stmt) if scopes is not None else None
+            yield from ((name, each, scope) for each in stmt.body if (name := bound(each)))
+        elif (name := bound(stmt)) and facts.declares(f"{module}.{name}"):
+            for text in getattr(stmt.value, "elts", ()):  # type: ignore[attr-defined]
+                if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    yield text.value, text, scopes.root if scopes is not None else None
+
+
+def bound(stmt: ast.stmt) -> str:
+    """The one name to which a statement gives a value."""
+    targets = getattr(stmt, "targets", [getattr(stmt, "target", None)])
+    gives = isinstance(stmt, (ast.Assign, ast.AnnAssign)) and stmt.value is not None
+    return targets[0].id if gives and len(targets) == 1 and isinstance(targets[0], ast.Name) else ""

@@ -199,15 +199,13 @@ def imported_before(
     branch. A module that leads to this file may have come no further than to the import by which it does.
     """
     leading = world.links.leading_to(unit.name)
-    while unit.module.parents.get(stmt) is not unit.module.tree:
-        stmt = unit.module.parents[stmt]  # type: ignore[assignment]
     todo = [unit.name]
     seen = {unit.name}
     while todo and not seen.issuperset(asked):
         name = todo.pop()
         further = list(packages_around(name))
         if name == unit.name:
-            further += _imported(world, _imports_before(unit, leaving, stmt), frozenset())
+            further += _imported(world, _imports_before(unit, leaving, unit.top_statement(stmt)), frozenset())
         elif name in world.paths:
             with suppress(SyntaxError):
                 other = world.unit(world.paths[name])
@@ -236,7 +234,7 @@ def _imports(unit: Unit) -> list[_Import]:
     return _imports_before(unit, unit.leaving, None)
 
 
-def _imports_before(unit: Unit, leaving: Collection[ast.AST], last: ast.stmt | None) -> list[_Import]:
+def _imports_before(unit: Unit, leaving: Collection[ast.AST], last: ast.AST | None) -> list[_Import]:
     """What a file imports while it is imported, in this order, and above a statement at its top."""
     found: list[_Import] = []
     for top in unit.module.tree.body:
@@ -315,14 +313,10 @@ def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
     """Return whether a class may do something when another one inherits from it."""
     if qualified in INERT_BASES or qualified in world.facts.bases:
         return False
-    module, _, name = qualified.rpartition(".")
-    path = world.paths.get(module)
-    if path is None:
+    unit, bindings = world.home(qualified)
+    if unit is None or world.words.holders(b"__subclasses__"):
         return True
-    if world.words.holders(b"__subclasses__"):
-        return True
-    unit = world.unit(path)
-    evaluator, bindings = Evaluator(world, unit), unit.scopes.root.names.get(name, [])
+    evaluator = Evaluator(world, unit)
     for binding in bindings:
         node = binding.node
         if not isinstance(node, ast.ClassDef) or node.keywords:

@@ -12,9 +12,16 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from builder.graph.names import packages_around
-from builder.specialize.held_modules import holds_itself, modules_held
+from builder.specialize.namespaces import (
+    WRITES,
+    holds_itself,
+    last_name,
+    lists_own_names,
+    modules_held,
+    uses_of,
+)
 from builder.specialize.once import once
-from builder.specialize.own_namespace import WRITES, last_name, lists_own_names, uses_of
+from builder.specialize.text_index.text_search import DEFINITIONS
 from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld
 
@@ -160,8 +167,8 @@ def _is_asked_for_any(unit: Unit, node: ast.AST) -> bool:
 
 def _text_around(unit: Unit, node: ast.AST) -> bytes:
     """The text of the definition of the module that a node is in, or all of the module."""
-    module, definition = unit.module, unit.definition_around(node)
-    return module.data[module.start(definition) : module.end(definition)] if definition else module.data
+    module, top = unit.module, unit.top_statement(node)
+    return module.data[module.start(top) : module.end(top)] if isinstance(top, DEFINITIONS) else module.data
 
 
 def looks_up(data: bytes) -> bool:

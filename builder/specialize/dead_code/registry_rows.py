@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
-from builder.source.fields import nodes
+from builder.source.fields import constant_text, nodes
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.cleanup import Cleaned
 from builder.specialize.evaluating.evaluate import Evaluator
@@ -27,8 +27,6 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Values = Mapping[str, ast.expr | None]
 #: methods of a function that `functools.lru_cache` made, which do not call it
 _OF_CACHES = frozenset(["cache_clear", "cache_info"])
-#: methods that make a text of a text
-_STRIPS = {"lstrip": str.lstrip, "rstrip": str.rstrip, "strip": str.strip}
 
 
 class Ask(NamedTuple):
@@ -75,7 +73,7 @@ def with_wrappers(
         world = SpecializerWorld(files, names, (), facts, Memory(), KnownOfFiles(contents=contents))
         units = {unit.name: unit.text for unit in _with_rows(world, registry)}
         for unit, node, key in _asks(world, registry):
-            around = unit.definition_around(node)
+            around = unit.top_statement(node)
             if key is None or unit.name not in units or not isinstance(around, Function):
                 continue
             target = f"{unit.name}:{around.name}".encode()
@@ -282,21 +280,4 @@ def _bound(target: ast.expr, value: ast.expr | None) -> dict[str, ast.expr | Non
 
 def _text(node: ast.expr | None, values: Values) -> str | None:
     """The text that an expression gives, as far as constants decide it; None where they do not."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
-    if isinstance(node, ast.Name):
-        return _text(values.get(node.id), {})
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        parts: list[str | None] = [_text(node.left, values), _text(node.right, values)]
-    elif isinstance(node, ast.JoinedStr):
-        parts = [_text(each, values) for each in node.values]
-    elif isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None:
-        parts = [_text(node.value, values)]
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _STRIPS:
-        text, given = _text(node.func.value, values), [_text(each, values) for each in node.args]
-        if text is None or None in given or len(given) > 1 or node.keywords:
-            return None
-        parts = [_STRIPS[node.func.attr](text, *given)]
-    else:
-        return None
-    return None if None in parts else "".join(part for part in parts if part is not None)
+    return constant_text(node, lambda name: constant_text(values.get(name), lambda name: None))

@@ -63,7 +63,5 @@ def _uses(unit: Unit, name: str) -> bool:
 
 
 def _is_in_class(unit: Unit, stmt: ast.stmt) -> bool:
-    at: ast.AST | None = stmt
-    while at is not None and not isinstance(at, DEFINITIONS):
-        at = unit.module.parents.get(at)
-    return isinstance(at, ast.ClassDef)
+    around = (at for _, at in unit.around(stmt) if isinstance(at, DEFINITIONS))
+    return isinstance(next(around, None), ast.ClassDef)

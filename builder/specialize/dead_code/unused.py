@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 
-from builder.source.fields import nodes
+from builder.source.fields import bound_name, nodes
 from builder.source.layout import suites
 from builder.specialize.dead_code.import_effects import (
     import_noticed,
@@ -38,8 +37,6 @@ from builder.specialize.text_index.text_search import (
 from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld
 
-_IMPORT = re.compile(rb"import\b[^\n;#]*")
-
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -59,6 +56,8 @@ class Unused:
         self._before = before
         #: path -> (line, name) of imports that nobody reads and that stay, since their modules do more
         self.kept: dict[str, set[tuple[int, str]]] = {}
+        #: path -> modules of which nothing is taken any more, and which still run
+        self.named_only: dict[str, set[str]] = {}
         #: path -> an import's name that is read, and whether it is public -> how often the name occurs
         self._read: dict[str, dict[tuple[str, bool], int]] = {}
 
@@ -73,7 +72,7 @@ class Unused:
         ]
         leaving = list(unnoticed(world, unit, unread))
         staying = [bound for bound in unread if bound not in leaving]
-        self.kept[unit.path] = {(b.node.lineno, b.name) for b in staying} | self._named_only(unit)
+        self.kept[unit.path] = {(b.node.lineno, b.name) for b in staying} | self._named_only_in(unit)
         return leaving, [b for b in staying if self._may_name_only(world, unit, b, staying)]
 
     def _may_name_only(self, world: SpecializerWorld, unit: Unit, bound: Bound, staying: list[Bound]) -> bool:
@@ -85,18 +84,16 @@ class Unused:
             return False
         return may_name_only(world, unit, bound.node)
 
-    def _named_only(self, unit: Unit) -> set[tuple[int, str]]:
+    def _named_only_in(self, unit: Unit) -> set[tuple[int, str]]:
         """Line and module of each import that took names in upstream's file and takes none now."""
-        before = self._before(unit.path)
-        if before is None or not _plain_texts(unit) - _plain_texts(before):
-            return set()
-
-        def find() -> set[tuple[int, str]]:
-            known = {alias.name for node in _plain_imports(before) for alias in node.names}
-            found = ((node.lineno, alias.name) for node in _plain_imports(unit) for alias in node.names)
-            return {each for each in found if each[1] not in known}
-
-        return unit.told(("imports for effects", before.content.digest), find)
+        modules = self.named_only.get(unit.path, ())
+        return {
+            (node.lineno, alias.name)
+            for node in (nodes_on(unit, "import") if modules else ())
+            if isinstance(node, ast.Import)
+            for alias in node.names
+            if alias.name in modules
+        }
 
     def _unread_in(self, world: SpecializerWorld, unit: Unit) -> list[Bound]:
         before = self._before(unit.path)
@@ -236,9 +233,9 @@ def _is_standard_module(name: str) -> bool:
 
 def _is_tried(world: SpecializerWorld, unit: Unit, stmt: ast.stmt) -> bool:
     """Return whether the program asks by this import whether the module is there."""
-    at: ast.AST | None = stmt
-    while at is not None and not isinstance(at, DEFINITIONS):
-        below, at = at, unit.module.parents.get(at)
+    for below, at in unit.around(stmt):
+        if isinstance(at, DEFINITIONS):
+            break
         if isinstance(at, (ast.With, ast.AsyncWith)):
             handlers = suppressed(Evaluator(world, unit), at, unit.scope_of(at))
         else:
@@ -250,12 +247,10 @@ def _is_tried(world: SpecializerWorld, unit: Unit, stmt: ast.stmt) -> bool:
 
 def never_runs(unit: Unit, stmt: ast.stmt) -> bool:
     """Return whether a statement is for type checkers only."""
-    at: ast.AST | None = stmt
-    while at is not None:
-        below, at = at, unit.module.parents.get(at)
-        if isinstance(at, ast.If) and below in at.body and getattr(at.test, "id", "") == "TYPE_CHECKING":
-            return True
-    return False
+    return any(
+        isinstance(at, ast.If) and below in at.body and getattr(at.test, "id", "") == "TYPE_CHECKING"
+        for below, at in unit.around(stmt)
+    )
 
 
 def typing_only(unit: Unit) -> list[ast.If]:
@@ -284,13 +279,9 @@ def _shadowed(unit: Unit, name: str) -> bool:
             return False
         if not isinstance(node, ast.Name) or node.id != name or isinstance(node.ctx, ast.Store):
             continue
-        below: ast.AST = node
-        at = unit.module.parents.get(node)
-        while at is not None and not (
-            isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)) and below in at.body
-        ):
-            below, at = at, unit.module.parents.get(at)
-        owner = unit.scopes.of(at).find(name) if at is not None else None
+        around = (at for below, at in unit.around(node) if isinstance(at, Function) and below in at.body)
+        function = next(around, None)
+        owner = unit.scopes.of(function).find(name) if function is not None else None
         if owner is None or owner.kind == "module":
             return False
     return True
@@ -302,22 +293,6 @@ def _inner_imports(unit: Unit) -> frozenset[str]:
     return frozenset(bound.name for bound in imports_of(unit) if not bound.public)
 
 
-@told
-def _plain_texts(unit: Unit) -> frozenset[bytes]:
-    """The texts of the statements that import modules by their names, found without looking at the code."""
-    data = unit.text
-    return frozenset(each[0] for each in _IMPORT.finditer(data) if _starts_a_statement(data, each.start()))
-
-
-def _starts_a_statement(data: bytes, at: int) -> bool:
-    before = data[data.rfind(b"\n", 0, at) + 1 : at].strip()
-    return not before or before.endswith((b";", b":"))
-
-
-def _plain_imports(unit: Unit) -> list[ast.Import]:
-    return [node for node in nodes_on(unit, "import") if isinstance(node, ast.Import)]
-
-
 @once
 def imports_of(unit: Unit) -> list[Bound]:
     """Every name that an import of the file binds, at any depth."""
@@ -327,15 +302,11 @@ def imports_of(unit: Unit) -> list[Bound]:
 def imported(body: Iterable[ast.stmt], public: bool = True) -> Iterator[Bound]:
     """Every name that an import binds, at any depth; `__future__` and star imports are left out."""
     for stmt in body:
-        if isinstance(stmt, ast.Import):
-            for index, alias in enumerate(stmt.names):
-                yield Bound(alias.asname or alias.name.partition(".")[0], stmt, index, public)
-        elif isinstance(stmt, ast.ImportFrom):
-            if stmt.module == "__future__" and not stmt.level:
-                continue
-            for index, alias in enumerate(stmt.names):
+        if isinstance(stmt, (ast.Import, ast.ImportFrom)):
+            future = isinstance(stmt, ast.ImportFrom) and stmt.module == "__future__" and not stmt.level
+            for index, alias in enumerate(() if future else stmt.names):
                 if alias.name != "*":
-                    yield Bound(alias.asname or alias.name, stmt, index, public)
+                    yield Bound(bound_name(stmt, alias), stmt, index, public)
         else:
             inner = public and not isinstance(stmt, DEFINITIONS)
             found = [bound for suite in suites(stmt) for bound in imported(suite, inner)]
@@ -411,10 +382,8 @@ def _read_in_class(unit: Unit, name: str) -> bool:
 
 def _is_listed(unit: Unit, stmt: ast.stmt) -> bool:
     """Return whether a statement is in a function that reads its locals by no name."""
-    at: ast.AST | None = stmt
-    while at is not None and not isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        at = unit.module.parents.get(at)
-    return at is not None and _reads_all(unit, at)
+    function = next((at for _, at in unit.around(stmt) if isinstance(at, Function)), None)
+    return function is not None and _reads_all(unit, function)
 
 
 def _reads_all(unit: Unit, function: Function) -> bool:

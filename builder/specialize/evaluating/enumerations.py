@@ -163,10 +163,8 @@ def _number(node: ast.expr) -> int | None:
 @question
 def makes_values(world: SpecializerWorld, qualified: str) -> bool:
     """Return whether a class of the program, or one above it, makes the values of its members itself."""
-    module, _, name = qualified.rpartition(".")
-    if module not in world.paths:
-        return False
-    for binding in world.unit(world.paths[module]).scopes.root.names.get(name, ()):
+    module = qualified.rpartition(".")[0]
+    for binding in world.home(qualified)[1]:
         if isinstance(binding.node, ast.ClassDef):
             defined = {getattr(stmt, "name", "") for stmt in binding.node.body}
             bases = (world.canonical(module, (names_of(base) or ("",))[0]) for base in binding.node.bases)

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from builder.source.fields import INNER_FIELDS, inner_nodes
+from builder.source.fields import INNER_FIELDS, bound_name, inner_nodes
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -240,17 +240,14 @@ class _Builder:
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = comprehension
 
-    def visit_Import(self, node: ast.Import, scope: Scope) -> None:
+    def visit_ImportFrom(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
         for alias in node.names:
-            name = alias.asname or alias.name.split(".")[0]
-            self.name(name, scope, Binding("import", node, alias=alias))
-
-    def visit_ImportFrom(self, node: ast.ImportFrom, scope: Scope) -> None:
-        for alias in node.names:
-            if alias.name == "*":
+            if isinstance(node, ast.ImportFrom) and alias.name == "*":
                 scope.star.append(node)
             else:
-                self.name(alias.asname or alias.name, scope, Binding("import", node, alias=alias))
+                self.name(bound_name(node, alias), scope, Binding("import", node, alias=alias))
+
+    visit_Import = visit_ImportFrom
 
     def visit_Global(self, node: ast.Global, scope: Scope) -> None:
         scope.globals.update(node.names)

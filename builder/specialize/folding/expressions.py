@@ -15,8 +15,8 @@ from builder.specialize.evaluating.names import names_of, says, scalar, text
 from builder.specialize.evaluating.own_class import class_of_self, own_class
 from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
+from builder.specialize.folding.binding_guard import never_binds
 from builder.specialize.folding.effects import leaves_trace
-from builder.specialize.folding.own_branches import never_binds
 from builder.specialize.folding.positions import unseen, unseen_in
 from builder.specialize.folding.reads import key_named
 from builder.specialize.rebinding import defined_elsewhere, module_removed

@@ -15,12 +15,11 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.assignments import Assignments, Folded
-from builder.specialize.folding.binding_guard import BindingGuard, captures_read
+from builder.specialize.folding.binding_guard import BindingGuard, captures_read, never_binds
 from builder.specialize.folding.expressions import Expressions
 from builder.specialize.folding.flow import exits
 from builder.specialize.folding.imports import Imports, leaves_at_end, suppressed
 from builder.specialize.folding.only_defines import only_defines
-from builder.specialize.folding.own_branches import never_binds
 from builder.specialize.folding.single_dispatch import dispatched_on, dispatches
 from builder.specialize.rebinding import annotations_inspected, cache_inspected, named_elsewhere
 from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits

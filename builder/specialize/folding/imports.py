@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from builder.source.fields import nodes
+from builder.source.fields import bound_name, nodes
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.import_effects import import_noticed
 from builder.specialize.evaluating.evaluate import Evaluator
@@ -102,7 +102,7 @@ class Imports:
     def _is_anothers(self, stmt: ast.Import | ast.ImportFrom, index: int) -> bool:
         """Return whether a function beside this one has its name, and means something else by what the
         import binds: what is gone is remembered by both names."""
-        scope, name = self.unit.scope_of(stmt), _bound(stmt, index)
+        scope, name = self.unit.scope_of(stmt), bound_name(stmt, stmt.names[index])
         return scope.kind != "module" and any(
             other is not scope
             and other.qualname == scope.qualname
@@ -127,7 +127,7 @@ class Imports:
     def _forget(self, stmt: ast.Import | ast.ImportFrom, scope: Scope, gone: dict[int, str]) -> None:
         """Remember the names that only this import bound as gone."""
         for index, why in gone.items():
-            alias, name = stmt.names[index], _bound(stmt, index)
+            alias, name = stmt.names[index], bound_name(stmt, stmt.names[index])
             if name in scope.outer or self._brought_later(name, scope, stmt):
                 continue  # another scope's name, or one that a star import binds after it
             if isinstance(stmt, ast.Import) and not alias.asname and self.world.module_gone(name) is None:
@@ -152,7 +152,7 @@ class Imports:
         gone = self._gone(failing)
         if min(gone) > 0:
             return None  # the names before are bound, and their modules run, before it fails
-        bound = {_bound(failing, index) for index in gone}
+        bound = {bound_name(failing, failing.names[index]) for index in gone}
         if self.guard.needed(scope, [*stmt.body[at:], *stmt.orelse, *others], bound):
             return None
         self._forget(failing, scope, gone)
@@ -190,7 +190,7 @@ class Imports:
         """Return whether the imports before the failing one may leave too, because the handler binds all
         their names."""
         before = [s for s in stmt.body[: jump.at] if isinstance(s, (ast.Import, ast.ImportFrom))]
-        names = [_bound(s, index) for s in before for index in range(len(s.names))]
+        names = [bound_name(s, alias) for s in before for alias in s.names]
         if any(self._is_noticed(s) for s in before):
             return False
         return all(any(binds(s, name) for s in jump.handler.body) for name in names)
@@ -212,12 +212,6 @@ class Imports:
         if isinstance(stmt, ast.Import) or self.world.module_gone(self.unit.absolute(stmt)) is not None:
             return ModuleNotFoundError
         return ImportError
-
-
-def _bound(stmt: ast.Import | ast.ImportFrom, index: int) -> str:
-    """The name that an import binds."""
-    alias = stmt.names[index]
-    return alias.asname or (alias.name.split(".")[0] if isinstance(stmt, ast.Import) else alias.name)
 
 
 def _first(handlers: Iterable[ast.ExceptHandler], missing: type[BaseException]) -> ast.ExceptHandler | None:
@@ -255,12 +249,10 @@ def may_suppress(world: SpecializerWorld, qualified: str) -> bool:
     A generator of the program without a handler lets it pass, and so does a class whose `__exit__` returns
     nothing.
     """
-    module, _, name = qualified.rpartition(".")
-    if module not in world.paths:
+    unit, bindings = world.home(qualified)
+    if unit is None:
         return True
-    unit = world.unit(world.paths[module])
     evaluator, root = Evaluator(world, unit), unit.scopes.root
-    bindings = root.names.get(name, ())
     node = bindings[0].node if len(bindings) == 1 else None
     if isinstance(node, ast.ClassDef):
         exits = [s for s in node.body if getattr(s, "name", "") in ("__exit__", "__aexit__")]
@@ -295,13 +287,11 @@ def leaves_at_end(node: ast.AST) -> bool:
 def asks_for_exception(world: SpecializerWorld, qualified: str) -> bool:
     """Return whether a function of the program, or one that it calls, asks for the exception that is being
     handled."""
-    module, _, name = qualified.rpartition(".")
-    path = world.paths.get(module)
-    if path is None:
+    unit, bindings = world.home(qualified)
+    if unit is None:
         return False
-    unit = world.unit(path)
     evaluator = Evaluator(world, unit)
-    for binding in unit.scopes.root.names.get(name, ()):
+    for binding in bindings:
         if not isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         if _asks(binding.node.body):

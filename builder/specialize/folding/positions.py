@@ -63,9 +63,9 @@ def attribute_positions_seen(world: SpecializerWorld, name: str) -> bool:
 def parameter_positions_seen(world: SpecializerWorld, qualified: str, place: str) -> bool:
     """Return whether the program may see positions in the argument at this place of a function's or
     class's calls."""
-    module, _, name = qualified.rpartition(".")
-    unit = world.unit(world.paths[module])
-    found, number = [binding.node for binding in unit.scopes.root.names[name]], int(place)
+    unit, bindings = world.home(qualified)
+    assert unit is not None
+    found, number = [binding.node for binding in bindings], int(place)
     if isinstance(found[0], ast.ClassDef):
         own = unit.scopes.of(found[0]).names
         if not is_class(world, qualified) or found[0].bases or found[0].keywords or "__new__" in own:

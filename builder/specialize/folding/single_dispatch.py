@@ -54,11 +54,8 @@ def is_registry(world: SpecializerWorld, qualified: str) -> bool:
 
 
 def _of_module(world: SpecializerWorld, qualified: str) -> bool | None:
-    module, _, name = qualified.rpartition(".")
-    if module not in world.paths:
-        return None
-    unit = world.unit(world.paths[module])
-    return _of(Evaluator(world, unit), unit.scopes.root.names.get(name, ()), unit.scopes.root)
+    unit, bindings = world.home(qualified)
+    return _of(Evaluator(world, unit), bindings, unit.scopes.root) if unit is not None else None
 
 
 def _of(evaluator: Evaluator, bindings: Sequence[Binding], scope: Scope) -> bool | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 from builder.graph.names import absolute
+from builder.source.fields import bound_name
 from builder.source.layout import suites
 from builder.source.words import file_counts
 from builder.specialize.text_index.content import Content
@@ -79,10 +80,8 @@ def bound(suite: Sequence[ast.stmt], lines: Lines) -> Iterator[str]:
         elif isinstance(stmt, ast.AnnAssign):
             if stmt.value is not None and isinstance(stmt.target, ast.Name):
                 yield stmt.target.id
-        elif isinstance(stmt, ast.Import):
-            yield from (a.asname or a.name.partition(".")[0] for a in stmt.names)
-        elif isinstance(stmt, ast.ImportFrom):
-            yield from (a.asname or a.name for a in stmt.names if a.name != "*")
+        elif isinstance(stmt, (ast.Import, ast.ImportFrom)):
+            yield from (bound_name(stmt, alias) for alias in stmt.names if alias.name != "*")
         else:
             for inner in suites(stmt):
                 yield from bound(inner, lines)

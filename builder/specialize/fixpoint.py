@@ -11,18 +11,18 @@ from builder import progress
 from builder.graph.names import package_of
 from builder.parallel import map_parallel
 from builder.source.textdiff import runs
-from builder.specialize.checked_edits import CheckedEdits
+from builder.specialize.checked_edits import edited
 from builder.specialize.dead_code import registry_rows
 from builder.specialize.dead_code.cleanup import Cleaned, Cleaner
 from builder.specialize.dead_code.hierarchy import Hierarchy
-from builder.specialize.definitions import defined, vanishing
+from builder.specialize.definitions import defined
 from builder.specialize.final_checks import hidden_uses
-from builder.specialize.final_texts import FinalTexts
-from builder.specialize.fold_cache import Answer, FoldRecord, Question, RecordingWorld, key
-from builder.specialize.folding.fold import Folded, fold
+from builder.specialize.final_texts import is_empty, laid_out
+from builder.specialize.fold_cache import FoldRecord, RecordingWorld, key
+from builder.specialize.folding.fold import fold
 from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.program import Memo, Policy, Program
-from builder.specialize.results import BY_EDIT, FOLDED, Round, Specialized
+from builder.specialize.results import BY_EDIT, FOLDED, Folded, Mismatch, Specialized
 from builder.specialize.text_index.content import Contents
 from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
 from builder.specialize.text_index.import_index import ImportIndex
@@ -62,7 +62,7 @@ class Fixpoint:
         self.folds = memo.folds
         self.fact_words = frozenset(n.encode() for n in self.facts.needles if _IDENTIFIER.fullmatch(n))
         self.fact_texts = frozenset(n for n in self.facts.needles if not _IDENTIFIER.fullmatch(n))
-        self.oracle = CheckedEdits(policy.check)
+        self.check = policy.check
         self.edits = 0  # how many times a file got new bytes, or left
         self.last_world: tuple[tuple[int, ...], SpecializerWorld] | None = None
         self.unused: set[str] = set()
@@ -111,7 +111,7 @@ class Fixpoint:
             self.cleaner.replace(path, self.files[path])
         self.links.renew(self.files)
         self.removed, self.removed_files, self.first = removed, self.without_files(), dict(self.files)
-        self.result, self.oracle.mismatches, self.touched = Specialized({}), [], set()
+        self.result, self.touched = Specialized({}), set()
         dirty: Dirty = {**self.news()}
         again = self.importing_gone() | self.unhindered() | (self.unplaced & self.files.keys())
         lost = {self.names[path].rpartition(".")[2] for path in leaving}
@@ -132,22 +132,19 @@ class Fixpoint:
 
     def settle(self, dirty: Dirty) -> Specialized:
         """Fold and clean until nothing changes, and finish."""
-        try:
-            cleaned = -1  # the edits when everything was clean
-            while self.result.rounds < MAX_ROUNDS:
-                while dirty and self.result.rounds < MAX_ROUNDS:
-                    dirty = self.fold_round(dirty)
-                if self.edits == cleaned:  # nothing can be dead that was not before
-                    break
-                cleaned = self.edits
-                dirty = self.affected(self.clean())
-        except SyntaxError as error:  # only what we edited can be no Python here
-            self.oracle.report(error.filename or "", f"the edits do not give Python: {error}")
-            return self.finished()
+        cleaned = -1  # the edits when everything was clean
+        while self.result.rounds < MAX_ROUNDS:
+            while dirty and self.result.rounds < MAX_ROUNDS:
+                dirty = self.fold_round(dirty)
+            if self.edits == cleaned:  # nothing can be dead that was not before
+                break
+            cleaned = self.edits
+            dirty = self.affected(self.clean())
         if dirty:
-            self.oracle.report("", f"no fixpoint after {MAX_ROUNDS} rounds")
+            self.result.mismatches.append(Mismatch("", f"no fixpoint after {MAX_ROUNDS} rounds"))
         self.finish()
-        return self.finished()
+        self.contents.save()
+        return self.result
 
     def clean(self) -> set[str]:
         """Take away what is dead; the files to fold again.
@@ -171,18 +168,19 @@ class Fixpoint:
         changed: set[str] = set()
         for path, ops in sorted(cleaned.ops.items()):
             unit, old = world.unit(path), self.files[path]
-            data = self.oracle.splice(unit, ops)
-            if data is None or data == old:
+            after, wrong = edited(unit, ops, self.contents, self.check)
+            if wrong:
+                self.result.mismatches.append(Mismatch(path, wrong))
+            if after is None:
                 continue
-            self.oracle.confirm(unit)
-            self.oracle.postpone(unit, ops)
-            lost = vanishing(unit)
+            data, lost = after.content.data, defined(unit) - defined(after)
             self.lose(lost, cleaned.dead)
             # nobody names what is dead, nor what it contained: no file has to be looked at again for it,
             # but for one that imports or lists what the facts say that nobody calls
             imported = lost & self.facts.uncalled
             self.unused |= lost - imported
             self.replace(path, data)
+            self.units[path] = after
             if imported or self.uncertain.get(path) or _writes(old) != _writes(data):
                 changed.add(path)
         return changed
@@ -274,7 +272,7 @@ class Fixpoint:
             self.touched |= dirty.keys()
         rounds = self.rounds(dirty)
         self.result.rounds += 1
-        for found in (r.folded for r in rounds):
+        for found in rounds:
             if dirty[found.path] is None:
                 self.hindrances[found.path] = found.hindrances
                 self.uncertain[found.path] = list(found.uncertain)
@@ -282,17 +280,17 @@ class Fixpoint:
                 self.hindrances[found.path] = self.hindrances.get(found.path, frozenset()) | found.hindrances
                 told = self.uncertain.setdefault(found.path, [])
                 told.extend(u for u in found.uncertain if u not in told)
-        for item in (r.folded for r in rounds):
+        for item in rounds:
             module = self.names[item.path]
             self.broken.update(Leftover(item.path, *place, module) for place in item.broken)
-        self.learn(r.folded for r in rounds)
-        self.result.decided += sum(r.folded.decided for r in rounds)
+        self.learn(rounds)
+        self.result.decided += sum(found.decided for found in rounds)
         changed = self.apply(rounds)
         return self.affected(changed)
 
-    def rounds(self, dirty: Dirty) -> list[Round]:
+    def rounds(self, dirty: Dirty) -> list[Folded]:
         """What folding gives for each of these files, in order: recalled, or found out now."""
-        found: dict[str, Round] = {}
+        found: dict[str, Folded] = {}
         keys: dict[str, str] = {}
         needles = {path: self.needles(path) if only is None else only for path, only in dirty.items()}
         if self.folds is not None:
@@ -302,11 +300,9 @@ class Fixpoint:
                 before = self.recalled(keys[path], world)
                 if before is not None:
                     found[path] = before.result
-                    if self.oracle.pending(path):
-                        self.oracle.confirm(world.unit(path))
         todo = sorted(dirty.keys() - found.keys())
         for made in map_parallel(todo, lambda paths: self.round(paths, needles), self.size):
-            path = made.folded.path
+            path = made.path
             found[path] = replace(made, answers=())
             if self.folds is not None and not made.mismatches:
                 self.folds[keys[path]] = FoldRecord(made.answers, found[path])
@@ -317,7 +313,7 @@ class Fixpoint:
         held = self.held(path, needles) | (self.fact_texts & needles) | ({"*"} if whole else set())
         return key(world, path, held, self.upstream.get(path, b""))
 
-    def round(self, paths: Sequence[str], needles: Mapping[str, set[str]]) -> list[Round]:
+    def round(self, paths: Sequence[str], needles: Mapping[str, set[str]]) -> list[Folded]:
         """Fold files against the world of this round, whose other files stay as they are."""
         world = self.world()
         results = []
@@ -325,28 +321,19 @@ class Fixpoint:
             asked = RecordingWorld(world) if self.folds is not None else None
             unit = world.unit(path)
             folded = fold(unit, asked or world, needles[path], self.upstream.get(path, b""))
-            answers = tuple(asked.answers.items()) if asked is not None else ()
-            results.append(self.edit(unit, folded, answers))
+            folded.answers = tuple(asked.answers.items()) if asked is not None else ()
+            self.edit(unit, folded)
+            results.append(folded)
         return results
 
-    def edit(self, unit: Unit, folded: Folded, answers: tuple[tuple[Question, Answer], ...]) -> Round:
-        """Carry out what folding a file asks for, and compare the text with the oracle."""
+    def edit(self, unit: Unit, folded: Folded) -> None:
+        """Carry out what folding a file asks for."""
         ops, folded.ops = folded.ops, []
-        if not ops:
-            return Round(folded, answers=answers)
-        before = len(self.oracle.mismatches)
-        data = self.oracle.splice(unit, ops)
-        found = Round(folded, answers=answers)
-        if data is not None and data != self.files[unit.path]:
-            try:
-                after = Unit(unit.path, unit.name, self.contents.of(data))
-            except SyntaxError as error:
-                self.oracle.report(unit.path, f"the edits do not give Python: {error}")
-            else:
-                self.oracle.confirm(unit)
-                self.oracle.compare(unit, ops, after.module)
-                found = Round(folded, data, defined(unit) - defined(after), answers=answers)
-        return replace(found, mismatches=self.oracle.since(before))
+        after, wrong = edited(unit, ops, self.contents, self.check) if ops else (None, "")
+        if wrong:
+            folded.mismatches = (Mismatch(unit.path, wrong),)
+        if after is not None:
+            folded.data, folded.lost = after.content.data, defined(unit) - defined(after)
 
     def size(self, path: str) -> int:
         return len(self.files[path])
@@ -363,18 +350,16 @@ class Fixpoint:
 
     # -- edits ------------------------------------------------------------------------------------
 
-    def apply(self, rounds: Iterable[Round]) -> list[str]:
+    def apply(self, rounds: Iterable[Folded]) -> list[str]:
         """Take the new texts over; the files that changed. Names that vanish are gone from then on."""
         changed: list[str] = []
         for found in rounds:
-            path = found.folded.path
-            self.oracle.mismatches += found.mismatches
+            self.result.mismatches += found.mismatches
             if found.data is None:
                 continue
-            self.oracle.take(path)  # it was compared where the file was edited
             self.lose(found.lost, {})
-            self.replace(path, found.data)
-            changed.append(path)
+            self.replace(found.path, found.data)
+            changed.append(found.path)
         return changed
 
     def replace(self, path: str, data: bytes) -> None:
@@ -388,11 +373,6 @@ class Fixpoint:
         for name in names:
             self.memory.gone.setdefault(name, why.get(name, FOLDED))
 
-    def finished(self) -> Specialized:
-        self.result.mismatches = self.oracle.mismatches
-        self.contents.save()
-        return self.result
-
     # -- the end ----------------------------------------------------------------------------------
 
     def finish(self) -> None:
@@ -402,19 +382,16 @@ class Fixpoint:
             changed = sorted({*self.edited(), *changed})
         else:
             self.touched |= set(changed)
-        texts = FinalTexts(
-            self.files, self.original, self.names, self.world().unit, self.units, self.oracle,
-            self.contents,
-        )  # fmt: skip
-        for path, final in zip(changed, texts.of(changed), strict=True):
+        texts = laid_out([(self.original(path), self.files[path]) for path in changed])
+        for path, data in zip(changed, texts, strict=True):
             if self.files[path] == self.first[path]:
-                if final.data == self.files[path]:
+                if data == self.files[path]:
                     continue
                 self.result.formatted.add(path)
-            self.result.files[path] = final.data
-            if final.empty:
+            self.result.files[path] = data
+            if is_empty(self.contents.of(data)):
                 self.result.emptied.append(path)
-            if final.data != self.files[path]:
+            if data != self.files[path]:
                 self.units.pop(path, None)
         self.laid_out = {p for p, data in self.result.files.items() if data != self.files[p]}
         self.unplaced = {p for p in self.laid_out if not self.place(p, self.result.files[p])}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from builder.source.ops import Op
+from builder.specialize.evaluating.facts import KnownValue
 from builder.specialize.fold_cache import Answer, Question
-from builder.specialize.folding.assignments import Folded
 from builder.specialize.leftovers import Leftover
+from builder.specialize.world import Asked
 
 #: Why a name left that an edit of the manifest removed; which edit it was is not recorded.
 BY_EDIT = "an edit of the manifest"
@@ -22,11 +24,19 @@ class Mismatch:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """What one round gave for one file: what was found out, the new text, the names that left with it."""
+@dataclass(slots=True)
+class Folded:
+    """What folding one file gave: what was found out, the new text, the names that left with it."""
 
-    folded: Folded  # without its operations
+    path: str
+    ops: list[Op] = field(default_factory=list)  # until they are carried out
+    local: dict[tuple[str, str], str] = field(default_factory=dict)  # (scope, name) -> gone
+    constants: dict[str, KnownValue] = field(default_factory=dict)
+    functions: dict[str, KnownValue] = field(default_factory=dict)
+    uncertain: list[tuple[int, str]] = field(default_factory=list)  # line, sentence
+    broken: list[tuple[int, int, str, str]] = field(default_factory=list)  # line, column, name, what is gone
+    hindrances: frozenset[Asked] = frozenset()  # questions whose answer stood in the way
+    decided: int = 0
     data: bytes | None = None  # None: as it was
     lost: frozenset[str] = frozenset()
     mismatches: tuple[Mismatch, ...] = ()

@@ -5,39 +5,23 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
-from builder.source.ops import DropItem, Op, Replace
+from builder.source.ops import DropItem, Replace
 from builder.specialize.attributes import attribute_named, has_setter
 from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.evaluating.facts import Gone, KnownValue
+from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.expressions import Expressions
 from builder.specialize.rebinding import gives_attributes, module_inspected
-from builder.specialize.world import Asked
+from builder.specialize.results import Folded
 
 #: What lists the attributes of an object, or takes them by a name that is put together.
 _LISTS_ATTRIBUTES = re.compile(
     rb"\bvars\(|\b__dict__\b|\bdir\(|\b(?:get|has)attr\((?:[^()\"',]|\([^()]*\))*,\s*"
     rb"(?:[^\"'\s]|[\"'][^\"'\n]*[\"']\s*[^\"'\s,)])"
 )
-
-
-@dataclass(slots=True)
-class Folded:
-    """What folding one file gave."""
-
-    path: str
-    ops: list[Op] = field(default_factory=list)
-    local: dict[tuple[str, str], str] = field(default_factory=dict)  # (scope, name) -> gone
-    constants: dict[str, KnownValue] = field(default_factory=dict)
-    functions: dict[str, KnownValue] = field(default_factory=dict)
-    uncertain: list[tuple[int, str]] = field(default_factory=list)  # line, sentence
-    broken: list[tuple[int, int, str, str]] = field(default_factory=list)  # line, column, name, what is gone
-    hindrances: frozenset[Asked] = frozenset()  # questions whose answer stood in the way
-    decided: int = 0
 
 
 class Assignments:

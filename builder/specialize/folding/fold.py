@@ -14,7 +14,7 @@ from builder.specialize.evaluating.enumerations import Enumeration, makes_values
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.scopes import Scope
-from builder.specialize.folding.assignments import Assignments, Folded
+from builder.specialize.folding.assignments import Assignments
 from builder.specialize.folding.binding_guard import BindingGuard, captures_read, never_binds
 from builder.specialize.folding.expressions import Expressions
 from builder.specialize.folding.flow import exits
@@ -22,6 +22,7 @@ from builder.specialize.folding.imports import Imports, leaves_at_end, suppresse
 from builder.specialize.folding.only_defines import only_defines
 from builder.specialize.folding.single_dispatch import dispatched_on, dispatches
 from builder.specialize.rebinding import annotations_inspected, cache_inspected, named_elsewhere
+from builder.specialize.results import Folded
 from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
@@ -491,6 +492,3 @@ class _Folder:
 def _applied(decorator: ast.expr) -> ast.expr:
     """What makes the decorator: `cache` of `@cache(...)`."""
     return decorator.func if isinstance(decorator, ast.Call) else decorator
-
-
-__all__ = ["Folded", "fold"]

@@ -50,7 +50,9 @@ def tells_names(world: SpecializerWorld) -> bool:
 class Effects:
     """Asks what the definitions of one file do."""
 
-    def __init__(self, world: SpecializerWorld, evaluator: Evaluator) -> None:
+    def __init__(self, world: SpecializerWorld, evaluator: Evaluator, registered: bool = False) -> None:
+        """`registered`: for something absent, so that an expression with what is gone is not evaluated."""
+        self._registered = registered
         self._world = world
         self._evaluator = evaluator
         self._postponed = any(
@@ -81,6 +83,15 @@ class Effects:
             )
         return isinstance(stmt, ast.Pass)
 
+    def defines(self, stmt: ast.stmt, scope: Scope) -> bool:
+        """Return whether the signature of a function, or the bases and the body of a class, have no effect.
+
+        What its decorators do is not asked.
+        """
+        if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return self._signature(stmt, scope)
+        return isinstance(stmt, ast.ClassDef) and self._body(stmt, scope)
+
     def _value(self, node: ast.expr | None, scope: Scope) -> bool:
         if node is None or self._evaluator.pure(node, scope):
             return True
@@ -94,7 +105,7 @@ class Effects:
             if any(keyword.arg == "device" for keyword in node.keywords):
                 return False  # the first use of a device starts it
             return self._values((*node.args, *(keyword.value for keyword in node.keywords)), scope)
-        return False
+        return self._registered and self._evaluator.holds_gone(node, scope)
 
     def _values(self, nodes: Iterable[ast.expr | None], scope: Scope) -> bool:
         return all(self._value(node, scope) for node in nodes)
@@ -103,6 +114,10 @@ class Effects:
         return self._postponed or self._value(node, scope)
 
     def _function(self, node: Function, scope: Scope) -> bool:
+        plain = all(self._decorator(decorator, node, scope) for decorator in node.decorator_list)
+        return plain and self._signature(node, scope)
+
+    def _signature(self, node: Function, scope: Scope) -> bool:
         args = node.args
         every = [
             *args.posonlyargs,
@@ -110,10 +125,9 @@ class Effects:
             *args.kwonlyargs,
             *(a for a in (args.vararg, args.kwarg) if a),
         ]
-        return (
-            all(self._decorator(decorator, node, scope) for decorator in node.decorator_list)
-            and self._values((*args.defaults, *args.kw_defaults), scope)
-            and all(self._annotation(note, scope) for note in (node.returns, *(a.annotation for a in every)))
+        notes = (node.returns, *(a.annotation for a in every))
+        return self._values((*args.defaults, *args.kw_defaults), scope) and all(
+            self._annotation(note, scope) for note in notes
         )
 
     def _decorator(self, decorator: ast.expr, node: Function, scope: Scope) -> bool:
@@ -166,6 +180,9 @@ class Effects:
                 return False
             if not self._values(arguments, scope):
                 return False
+        return self._body(node, scope)
+
+    def _body(self, node: ast.ClassDef, scope: Scope) -> bool:
         parts = (*node.bases, *(keyword.value for keyword in node.keywords))
         inner = self._evaluator.unit.scopes.of(node)
         if self._evaluator.hinders(tells_names) and any(self._hands_over(s, inner) for s in node.body):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 
 from builder.manifest.statements import Scalar
+from builder.source.fields import nodes
 from builder.specialize.evaluating import environment
 from builder.specialize.evaluating.comparisons import Comparisons
 from builder.specialize.evaluating.facts import Gone, KnownValue
@@ -345,6 +346,11 @@ class Evaluator:
     def pure(self, node: ast.expr, scope: Scope) -> bool:
         """Return whether the evaluation may be left out without anybody noticing."""
         return effects.pure(self, node, scope)
+
+    def holds_gone(self, node: ast.expr, scope: Scope) -> bool:
+        """Return whether something in an expression is gone, so that it cannot be evaluated."""
+        parts = (n for n in nodes(node) if isinstance(n, (ast.Name, ast.Attribute)))
+        return any(isinstance(self.qualified(part, scope), Gone) for part in parts)
 
 
 def _is_private_to_class(name: str, scope: Scope) -> bool:

@@ -114,7 +114,7 @@ class Assignments:
         if known is None or not self.evaluator.pure(target.value, scope):
             return None
         harmless = value is None or self.evaluator.pure(value, scope)
-        if not harmless and not self.expressions.holds_gone(value, scope):  # type: ignore[arg-type]
+        if not harmless and not self.evaluator.holds_gone(value, scope):  # type: ignore[arg-type]
             return None
         if not self._existence_seen(target.attr):
             return "gone"

@@ -239,7 +239,7 @@ class Expressions:
     def _harmless(self, node: ast.expr, scope: Scope) -> bool:
         """Return whether an expression has no effect, or cannot be evaluated, since something in it is
         gone."""
-        return self.evaluator.pure(node, scope) or self.holds_gone(node, scope)
+        return self.evaluator.pure(node, scope) or self.evaluator.holds_gone(node, scope)
 
     def _hides(self, node: ast.Dict, index: int) -> bool:
         """Return whether an entry may hide another one of the same key, which would be seen without it."""
@@ -258,11 +258,6 @@ class Expressions:
         if isinstance(parent, ast.keyword):
             return parent.arg is None
         return isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") == "update"
-
-    def holds_gone(self, node: ast.expr, scope: Scope) -> bool:
-        """Return whether something in an expression is gone, so that it cannot be evaluated."""
-        parts = (n for n in nodes(node) if isinstance(n, (ast.Name, ast.Attribute)))
-        return any(isinstance(self.evaluator.qualified(part, scope), Gone) for part in parts)
 
     # -- calls --------------------------------------------------------------------------------
 
@@ -315,7 +310,7 @@ class Expressions:
     def _is_field_gone(self, keyword: ast.keyword, called: str, scope: Scope) -> bool:
         """Return whether a keyword gives a class a field that it has no more."""
         absent = keyword.arg is not None and self.evaluator.world.is_gone(f"{called}.{keyword.arg}")
-        return absent and (self.evaluator.pure(keyword.value, scope) or self.holds_gone(keyword.value, scope))
+        return absent and self._harmless(keyword.value, scope)
 
     def _is_default(self, keyword: ast.keyword, called: Iterable[str], scope: Scope) -> bool:
         """Return whether a keyword gives the value that the facts say is its default anyway."""
@@ -442,13 +437,13 @@ class Expressions:
             if not self.evaluator.facts.never_has((name,), scalar(first)):
                 return False
             parts = [*node.args, *(k.value for k in node.keywords)]
-            return all(self.evaluator.pure(p, scope) or self.holds_gone(p, scope) for p in parts)
+            return all(self._harmless(part, scope) for part in parts)
         gone = [isinstance(self.evaluator.value(a, scope), Gone) for a in node.args]
         others = [
             *(a for a, g in zip(node.args, gone, strict=True) if not g),
             *(k.value for k in node.keywords),
         ]
-        return any(gone) and all(self.evaluator.pure(p, scope) or self.holds_gone(p, scope) for p in others)
+        return any(gone) and all(self._harmless(part, scope) for part in others)
 
     def registers_another(self, node: ast.Call) -> bool:
         """Return whether a decorator `@backend("fa3", "triton")` states a name that occurs beside an

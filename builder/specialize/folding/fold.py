@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from builder.source.ops import Decide, DropGuard, DropItem, Remove, Unwrap, irrefutable
 from builder.specialize.attributes import attribute_stored
-from builder.specialize.dead_code.definition_effects import TRANSPARENT
+from builder.specialize.dead_code.definition_effects import TRANSPARENT, Effects
 from builder.specialize.evaluating.constant_functions import KEEP_RESULT, is_alone, remaining, returned
 from builder.specialize.evaluating.enumerations import Enumeration, makes_values
 from builder.specialize.evaluating.evaluate import Evaluator
@@ -19,7 +19,6 @@ from builder.specialize.folding.binding_guard import BindingGuard, captures_read
 from builder.specialize.folding.expressions import Expressions
 from builder.specialize.folding.flow import exits
 from builder.specialize.folding.imports import Imports, leaves_at_end, suppressed
-from builder.specialize.folding.only_defines import only_defines
 from builder.specialize.folding.single_dispatch import dispatched_on, dispatches
 from builder.specialize.rebinding import annotations_inspected, cache_inspected, named_elsewhere
 from builder.specialize.results import Folded
@@ -409,13 +408,17 @@ class _Folder:
             return False
         others = [d for d, each in zip(stmt.decorator_list, found, strict=True) if each is False]
         plain = all(self.evaluator.qualified(decorator, scope) in TRANSPARENT for decorator in others)
-        if plain and None not in found and only_defines(self.evaluator, stmt, scope):
+        if plain and None not in found and self.only_defines(stmt, scope):
             return True
         what = self.evaluator.value(annotation, scope)
         written = ast.unparse(annotation)
         said = what.name if isinstance(what, Gone) else written
         self.out.broken.append((annotation.lineno, annotation.col_offset + 1, written, said))
         return False
+
+    def only_defines(self, stmt: ast.stmt, scope: Scope) -> bool:
+        """Return whether a registered definition has no effect besides its registration."""
+        return Effects(self.world, self.evaluator, registered=True).defines(stmt, scope)
 
     def registers_absent(
         self, stmt: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: Scope
@@ -428,7 +431,7 @@ class _Folder:
             and self.expressions.registers_absent(decorator, scope)
             and not self.expressions.registers_another(decorator)
         }
-        if absent and not only_defines(self.evaluator, stmt, scope):
+        if absent and not self.only_defines(stmt, scope):
             self.doubt(stmt, f"{stmt.name} is registered for something absent, and defining it does more")
             return False
         if absent and len(absent) == len(stmt.decorator_list):

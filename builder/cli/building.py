@@ -9,7 +9,8 @@ from builder.cli import options, output, stages
 from builder.cli.cache_file import recalled
 from builder.emit import write
 from builder.errors import BuildError
-from builder.pipeline import build, lockfile, request_key
+from builder.pipeline import lockfile, request_key
+from builder.pipeline.build import BUILD, idle, summary
 from builder.pipeline.git_branch import write_branch
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from builder.cli.options import Request
     from builder.emit.lock import Proof
     from builder.emit.write import Output
+    from builder.pipeline.build import Build
     from builder.pipeline.outcome import Outcome
     from builder.upstream.model import Upstream
 
@@ -26,29 +28,30 @@ if TYPE_CHECKING:
 def build_output(request: Request, job: Job, digest: str) -> None:
     """Build into `job.out`, unless it is up to date; `digest`: that of the request. Raises BuildError."""
     upstream = options.resolve(request)
-    if source := build.version_source(upstream, request.manifest):
-        output.note(source)
-    if job.may_skip and _is_current(request, upstream, job.out):
+    build = stages.build_of(request, upstream, proves=job.update_lock and not request.switched)
+    if build.version_source:
+        output.note(build.version_source)
+    if job.may_skip and _is_current(request, build, job.out):
         output.note(f"{job.out} is up to date")
         return
     write.check(job.out)
-    if not job.update_lock:
-        lockfile.known(request.root)  # a lock that cannot be read is told before the work
-    built = _cut_or_recall(request, upstream, job)
+    built = _cut_or_recall(request, build, job)
     _write(request, upstream, built, job, digest)
 
 
-def _is_current(request: Request, upstream: Upstream, out: Path) -> bool:
+def _is_current(request: Request, build: Build, out: Path) -> bool:
     """Whether OUT holds this build, and the lock agrees with it. Raises BuildError when the lock does not."""
-    edited = lockfile.edited(request.root, upstream, request.manifest)
-    key = build.key(upstream, request.manifest, request.without, request_key.versions(), edited)
-    if not write.unchanged(out, key):
-        return False
-    proof = lockfile.proof_of(out)
+    proof = lockfile.proof_of(out) if write.unchanged(out, build.key) else None
     if proof is None:
         return False
-    lockfile.confirm(request.root, request.upstream, proof, request.switched, request.manifest.scope_name)
+    _drift(request, proof)
     return True
+
+
+def _drift(request: Request, proof: Proof) -> str | None:
+    """How a build differs from what the lock has, as a sentence. Raises BuildError where it must not."""
+    scope = request.manifest.scope_name
+    return lockfile.confirm(request.root, request.upstream, proof, request.switched, scope)
 
 
 class _Built(NamedTuple):
@@ -60,32 +63,27 @@ class _Built(NamedTuple):
     drift: str | None
 
 
-def _cut_or_recall(request: Request, upstream: Upstream, job: Job) -> _Built:
+def _cut_or_recall(request: Request, build: Build, job: Job) -> _Built:
     """What is written: the outcome that is known or made as the job asks, and packed."""
 
     def packed(done: Outcome) -> _Built:
         """An output that contradicts the lock must not replace the old one."""
         output.stage("packing")
-        manifest, without = request.manifest, request.without
-        proves = job.update_lock and not request.switched
-        edited = None if proves else lockfile.edited(request.root, upstream, manifest)
-        result, proof = build.assemble(done, upstream, manifest, without, request_key.versions(), edited)
-        if job.update_lock:
-            return _Built(done, result, proof, None)
-        drift = lockfile.confirm(request.root, request.upstream, proof, request.switched, manifest.scope_name)
-        return _Built(done, result, proof, drift)
+        result, proof = build.assemble(done)
+        return _Built(done, result, proof, None if job.update_lock else _drift(request, proof))
 
     if job.proves:
-        return packed(stages.proven_outcome(request, upstream))
+        return packed(stages.proven_outcome(request, build.upstream))
     with recalled(request.cache) as recall:
         outcome = stages.made_outcome if job.recut else stages.recalled_outcome
-        done = outcome(request, upstream, recall)
+        done = outcome(request, build.upstream, recall)
         try:
             return packed(done)
         except BuildError:
             if done.record is None:
                 raise
-            return packed(stages.made_outcome(request, upstream, recall))  # a record is believed in nothing
+            # a record is believed in nothing
+            return packed(stages.made_outcome(request, build.upstream, recall))
 
 
 def _write(request: Request, upstream: Upstream, built: _Built, job: Job, digest: str) -> None:
@@ -98,10 +96,10 @@ def _write(request: Request, upstream: Upstream, built: _Built, job: Job, digest
     if job.branch and job.repo:
         tip = write_branch(job.repo, job.branch, done, upstream, manifest)
         output.note(f"branch  {job.branch} {tip}")
-    for line in ([drift] if drift else []) + build.summary(built.output, done.figures, job.out):
+    for line in ([drift] if drift else []) + summary(built.output, done.figures, job.out):
         output.note(line)
-    for line in build.idle(done.figures, done.cut.manifest):
+    for line in idle(done.figures, done.cut.manifest):
         output.note(line)
     output.done("built")
     if output.settings.form == "json":
-        output.data(json.loads(built.output.files[build.BUILD]))
+        output.data(json.loads(built.output.files[BUILD]))

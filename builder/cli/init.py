@@ -97,12 +97,10 @@ def _write(out: Path, text: str) -> None:
 
 def _build(request: options.Request) -> bool:
     """Build the manifest once: whether the output is upstream's tree. Raises BuildError."""
-    from builder.pipeline import build, request_key
-
     output.stage("building it once")
     upstream = options.resolve(request, quiet=True)
     done = stages.recalled_outcome(request, upstream)
-    build.assemble(done, upstream, request.manifest, (), request_key.versions())
+    stages.build_of(request, upstream, proves=True).assemble(done)
     same = done.cut.output.tree.id == upstream.tree.id
     verdict = "is upstream's tree" if same else f"is not upstream's tree {upstream.tree.id}"
     output.note(f"build: every gate accepts it; its tree {done.cut.output.tree.id} {verdict}")

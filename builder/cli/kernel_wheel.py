@@ -14,8 +14,6 @@ from builder.emit.members import read_pyproject
 from builder.errors import fail
 from builder.kernel import files, names, repack
 from builder.kernel.sources import differing, sources
-from builder.pipeline import lockfile
-from builder.pipeline.build import label_of
 from builder.pipeline.cut import cut
 from builder.pipeline.ranges import About
 from builder.upstream import wheel_archive
@@ -67,8 +65,7 @@ def command(
     names.fits(names.parse(wheel.name), requirement)
     output.stage("reading the wheel")
     view = files.mapped(wheel)
-    edited = lockfile.edited(request.root, upstream, manifest) is not None
-    label = label_of(upstream, manifest, request.without, edited)
+    label = stages.build_of(request, upstream).label
     origin = repack.Origin(wheel.name, hashlib.sha256(view).hexdigest(), len(view), label, upstream.commit)
     output.note(f"wheel   {origin.name}  {origin.size:,} bytes  sha256 {origin.sha256}")
     opened = wheel_archive.read(view)

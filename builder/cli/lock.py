@@ -16,7 +16,6 @@ from builder.lift.surface import gone, returned
 from builder.manifest.model import DEFAULT_SCOPE
 from builder.manifest.named_scopes import choose
 from builder.manifest.spans import version
-from builder.pipeline import build, request_key
 from builder.pipeline.answers.answer import listed, plural
 from builder.pipeline.ranges import about
 
@@ -71,7 +70,7 @@ def _prove(request: Request, with_record: bool, before: _Proven | None) -> _Prov
     upstream = options.resolve(request)
     done = stages.proven_outcome(request, upstream)
     output.stage("packing")
-    _, proof = build.assemble(done, upstream, manifest, request.without, request_key.versions())
+    _, proof = stages.build_of(request, upstream, proves=True).assemble(done)
     output.note(stages.keep_proof(request, upstream, done, proof, with_record))
     at = version(about(upstream, manifest).version)
     later = before and before.scope == scope and before.version and at and before.version < at

@@ -15,7 +15,6 @@ from builder.emit import write
 from builder.emit.figures import CODE, extensions, verdict_counts
 from builder.emit.marker import Previous, read_previous
 from builder.errors import CHANGES_PENDING
-from builder.pipeline import build, lockfile, request_key
 from builder.pipeline.answers.answer import plural
 from builder.pipeline.changes import SIGNS, Changes, changes
 from builder.pipeline.measure import Figures
@@ -39,9 +38,7 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
     upstream = options.resolve(request)
     done = stages.recalled_outcome(request, upstream)
     figures = done.figures
-    edited = lockfile.edited(request.root, upstream, request.manifest)
-    key = build.key(upstream, request.manifest, request.without, request_key.versions(), edited)
-    pending = not write.unchanged(out, key)
+    pending = not write.unchanged(out, stages.build_of(request, upstream).key)
     previous = read_previous(out)
     difference = changes(previous, done.cut, figures.rows, request.manifest) if previous else None
     output.stage("")

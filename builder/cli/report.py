@@ -10,7 +10,6 @@ import click
 from builder.cli import options, output, stages
 from builder.emit import report_html
 from builder.emit.place import write_whole
-from builder.pipeline import build, lockfile, request_key
 from builder.pipeline.answers import traces
 from builder.pipeline.answers.context import Context
 
@@ -40,8 +39,7 @@ def command(to: Path, foreign_only: bool, mentions_only: bool, **shared: Any) ->
             click.echo("\n".join(traces.mentions(context)))
         return
     output.stage("packing")
-    manifest, edited = request.manifest, lockfile.edited(request.root, upstream, request.manifest)
-    result, _ = build.assemble(done, upstream, manifest, request.without, request_key.versions(), edited)
+    result, _ = stages.build_of(request, upstream).assemble(done)
     page = result.files[report_html.NAME]
     output.stage("")
     if str(to) == "-":

@@ -13,6 +13,7 @@ from builder.emit import record
 from builder.errors import BuildError
 from builder.pipeline import lockfile
 from builder.pipeline.answers.answer import plural
+from builder.pipeline.build import Build
 from builder.pipeline.cut import cut
 from builder.pipeline.model import Cut
 from builder.pipeline.outcome import Outcome, Outcomes, Rejected, applied
@@ -53,6 +54,13 @@ def outcomes(request: Request, upstream: Upstream, recall: Recalled | None = Non
     """The outcomes of a request; `recall`: what earlier builds found out."""
     known = about(upstream, request.manifest, request.off)
     return Outcomes(upstream, request.manifest, known, recall)
+
+
+def build_of(request: Request, upstream: Upstream, proves: bool = False) -> Build:
+    """What an output of a request is made of; `proves`: the lock is to have it. Raises BuildError (M008)."""
+    manifest = request.manifest
+    edited = None if proves else lockfile.edited(request.root, upstream, manifest)
+    return Build(upstream, manifest, request.without, edited)
 
 
 def proven_outcome(request: Request, upstream: Upstream) -> Outcome:

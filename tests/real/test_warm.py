@@ -11,7 +11,8 @@ from pins import NEEDS_MIRROR
 from builder.cli.cache_file import recalled
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
-from builder.pipeline import build, outcome, request_key
+from builder.pipeline import outcome
+from builder.pipeline.build import Build
 from builder.pipeline.ranges import about
 from builder.upstream.model import Upstream
 
@@ -28,7 +29,7 @@ def files(manifest: Manifest, upstream: Upstream, cache: Path) -> tuple[str, dic
     with recalled(cache) as recall:
         outcomes = outcome.Outcomes(upstream, manifest, about(upstream, manifest), recall)
         done = outcomes.recall() or outcomes.make()
-        output, _ = build.assemble(done, upstream, manifest, (), request_key.versions())
+        output, _ = Build(upstream, manifest).assemble(done)
     return output.tree.tree.id, dict(output.files)
 
 

@@ -11,14 +11,14 @@ import pytest
 from manifest_text import HEAD, manifest, problems, schema
 from test_emit_lock import PROOF
 
-from builder.emit.lock import from_bytes
+from builder.emit.lock import Edited, from_bytes
 from builder.emit.scope_page import scope_page
 from builder.errors import BuildError
 from builder.manifest.load import load, parse
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.switches import options
-from builder.pipeline.build import label_of
+from builder.pipeline.build import Build
 from builder.pipeline.lockfile import confirm, known, record
 from builder.pipeline.ranges import UNKNOWN, excused
 
@@ -192,8 +192,8 @@ def test_the_label_names_what_is_switched_on() -> None:
         commit = None
 
     on = choose(manifest(SMALL), "large", ["plain"])
-    assert label_of(Of(), on) == "deepseek.large.with.plain"  # type: ignore[arg-type]
-    assert label_of(Of(), on, ["awq"]) == "deepseek.large.with.plain.without.awq"  # type: ignore[arg-type]
+    assert Build(Of(), on).label == "deepseek.large.with.plain"  # type: ignore[arg-type]
+    assert Build(Of(), on, ["awq"]).label == "deepseek.large.with.plain.without.awq"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -212,14 +212,15 @@ def test_the_label_names_a_scope_that_changes_the_distribution(name: str, kind: 
     of = Of()
     of.kind = kind  # type: ignore[attr-defined]
     chosen = choose(manifest(REST), name)
-    assert label_of(of, chosen) == label  # type: ignore[arg-type]
+    assert Build(of, chosen).label == label  # type: ignore[arg-type]
     # what is off and an edited manifest stand between the scope and the commit
     base, commit, _ = label.partition(".g")
     end = commit and label[len(base) :]
     off, edited = "without.awq.fa3fa4", f"m{chosen.statements[:8]}"
-    assert label_of(of, chosen, ["fa3-fa4", "awq"]) == f"{base}.{off}{end}"  # type: ignore[arg-type]
-    assert label_of(of, chosen, ["fa3-fa4", "awq"], True) == f"{base}.{off}.{edited}{end}"  # type: ignore[arg-type]
-    long = label_of(of, chosen, [f"batch-{number}" for number in range(9)])  # type: ignore[arg-type]
+    assert Build(of, chosen, ["fa3-fa4", "awq"]).label == f"{base}.{off}{end}"  # type: ignore[arg-type]
+    other = Build(of, chosen, ["fa3-fa4", "awq"], Edited(None))  # type: ignore[arg-type]
+    assert other.label == f"{base}.{off}.{edited}{end}"
+    long = Build(of, chosen, [f"batch-{number}" for number in range(9)]).label  # type: ignore[arg-type]
     assert re.fullmatch(rf"{base}\.without\.x[0-9a-f]{{8}}{end}", long)
 
 

@@ -21,10 +21,11 @@ from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.manifest.statements import Reason
 from builder.manifest.switches import switch_off
-from builder.pipeline import build, outcome, request_key
+from builder.pipeline import outcome
 from builder.pipeline.answers import readings
 from builder.pipeline.answers.answer import sentences
 from builder.pipeline.answers.context import Context
+from builder.pipeline.build import Build
 from builder.pipeline.outcome import Outcome, Outcomes
 from builder.pipeline.packing import Packing
 from builder.pipeline.ranges import about
@@ -129,7 +130,7 @@ def everything(step: Step, store: MemoryStore) -> Any:
     with memo.using(store):
         try:
             done, upstream, manifest = run(step, Recalled.of(store))
-            output, proof = build.assemble(done, upstream, manifest, step.without, request_key.versions())
+            output, proof = Build(upstream, manifest, step.without).assemble(done)
         except BuildError as error:
             return list(error.problems)
     told = {}

@@ -20,7 +20,8 @@ from test_outcome import LINES, Step, run
 from builder.emit import record
 from builder.emit.record import RecordedCut
 from builder.manifest.load import load_default
-from builder.pipeline import build, lockfile, packing, request_key
+from builder.pipeline import lockfile, packing
+from builder.pipeline.build import Build
 from builder.pipeline.outcome import Outcomes
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
@@ -51,7 +52,7 @@ def recorded(step: Step) -> tuple[RecordedCut, str, dict[str, bytes]]:
     """The record of a build, the output's tree, and every file of the build."""
     done, upstream, manifest = run(step, Recalled())
     cut = Outcomes(upstream, manifest, about(upstream, manifest), Recalled()).record(done, "2026-01-02")
-    output, _ = build.assemble(done, upstream, manifest, (), request_key.versions())
+    output, _ = Build(upstream, manifest).assemble(done)
     return cut, done.cut.output.tree.id, dict(output.files)
 
 
@@ -61,7 +62,7 @@ def applied_record(step: Step, cut: RecordedCut, tree: str) -> dict[str, bytes] 
     if done is None:
         return None
     assert done.record == cut
-    return dict(build.assemble(done, upstream, manifest, (), request_key.versions())[0].files)
+    return dict(Build(upstream, manifest).assemble(done)[0].files)
 
 
 def test_a_record_gives_every_file_of_the_build() -> None:

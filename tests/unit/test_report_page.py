@@ -17,10 +17,10 @@ from test_outcome import Step, run
 
 import builder.emit.report_html
 from builder.emit.report_html import report_html
-from builder.pipeline import build, request_key
 from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.paths import path_answer
 from builder.pipeline.answers.readings import answers
+from builder.pipeline.build import Build
 from builder.pipeline.report_page import split_hunks
 from builder.pipeline.run import Recalled
 
@@ -155,7 +155,7 @@ def test_the_page_names_no_address_that_a_browser_would_load(shown: tuple[Contex
 
 def test_the_page_is_among_the_files_of_a_build_and_covered_by_its_sums() -> None:
     done, upstream, manifest = run(Step(), Recalled.of(MemoryStore()))
-    output, _ = build.assemble(done, upstream, manifest, (), request_key.versions())
+    output, _ = Build(upstream, manifest).assemble(done)
     page = output.files["report.html"]
     assert f"{hashlib.sha256(page).hexdigest()}  report.html\n" in output.files["SHA256SUMS"].decode()
     assert unpacked(page)["build"]["tree"] == output.tree.tree.id

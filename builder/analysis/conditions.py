@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from builder.analysis.removals import Removals
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Batch, Fact, Reason
+from builder.manifest.statements import Batch, Fact, Option, Reason
+from builder.overlay.locate import imported
 from builder.source.fields import last_name
 from builder.specialize.evaluating.facts import Facts
 from builder.surface.model import Place
-from builder.surface.values import Reader, Sources, own_statements
+from builder.surface.values import Reader, Sources
 
 _MAX_DEPTH = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The truth of a condition, and the fact that decides it."""
 
     truth: bool
@@ -42,10 +42,8 @@ class Conditions:
 
     def impossible(self, place: Place) -> Reason | None:
         """Return the fact by which a place is never reached."""
-        reader = self._reader(place)
         for condition in place.conditions:
-            test = _parsed(condition.test)
-            verdict = self.truth(test, reader) if test and reader else None
+            verdict = self._at(place, _parsed(condition.test))
             if verdict is not None and verdict.truth is not condition.holds:
                 return verdict.cause
         return None
@@ -53,23 +51,16 @@ class Conditions:
     def arm(self, place: Place, text: str) -> tuple[object, Reason] | None:
         """Return the value of a condition, or of `a if condition else b`, if the facts decide it: a literal
         or its source."""
-        reader, node = self._reader(place), _parsed(text)
-        asked = node.test if isinstance(node, ast.IfExp) else node
-        decided = self.truth(asked, reader) if reader and asked is not None else None
-        if decided is None:
-            return None
-        if not isinstance(node, ast.IfExp):
-            return decided.truth, decided.cause
-        taken = node.body if decided.truth else node.orelse
-        value = taken.value if isinstance(taken, ast.Constant) else ast.unparse(taken)
-        return value, decided.cause
+        node = _parsed(text)
+        verdict = self._at(place, node.test if isinstance(node, ast.IfExp) else node)
+        if verdict is None or not isinstance(node, ast.IfExp):
+            return verdict
+        taken = node.body if verdict.truth else node.orelse
+        return taken.value if isinstance(taken, ast.Constant) else ast.unparse(taken), verdict.cause
 
-    def _reader(self, place: Place) -> Reader | None:
-        """A reader of the names of a place; None for a file that does not parse."""
-        file = self.sources.parsed(place.path)
-        if file is None:
-            return None
-        return Reader(self.sources, place.path, place.module, file, _function(file.tree, place.scope))
+    def _at(self, place: Place, test: ast.expr | None) -> Verdict | None:
+        reader = self.sources.reader(place.path, place.module, place.scope) if test is not None else None
+        return self.truth(test, reader) if test is not None and reader is not None else None
 
     def variable(self, name: str) -> Reason | None:
         """The fact that states the value of an environment variable."""
@@ -79,9 +70,7 @@ class Conditions:
     def option(self, names: tuple[str, ...], value: object) -> Reason | None:
         """The statement that an option never has this value."""
         option = self.facts.option_absent(names, value) if isinstance(value, str) else None
-        if option is None:
-            return None
-        return Reason(option.batch, f"the value {value!r} does not occur", option.mark)
+        return _never(option, value) if option is not None else None
 
     def truth(self, node: ast.expr, reader: Reader, depth: int = 0) -> Verdict | None:
         """The truth of a condition, if the facts decide it."""
@@ -152,14 +141,9 @@ class Conditions:
 
 def _imported(tree: ast.Module, node: ast.expr) -> str | None:
     """The qualified name of what a file imports from a package outside the tree."""
-    if not isinstance(node, ast.Name):
-        return None
-    for stmt in tree.body:
-        if isinstance(stmt, ast.ImportFrom) and not stmt.level:
-            for alias in stmt.names:
-                if (alias.asname or alias.name) == node.id:
-                    return f"{stmt.module}.{alias.name}"
-    return None
+    name = node.id if isinstance(node, ast.Name) else ""
+    froms = (stmt for stmt in tree.body if isinstance(stmt, ast.ImportFrom) and not stmt.level)
+    return next((one for stmt in froms for one in imported(stmt, name)), None)
 
 
 def _parsed(text: str) -> ast.expr | None:
@@ -168,20 +152,6 @@ def _parsed(text: str) -> ast.expr | None:
         return ast.parse(f"({text}\n)", mode="eval").body
     except SyntaxError:
         return None
-
-
-def _function(tree: ast.Module, scope: str) -> ast.AST | None:
-    """The innermost function of a scope, for the names that are assigned in it."""
-    body: list[ast.stmt] = tree.body
-    function: ast.AST | None = None
-    for name in filter(None, scope.split(".")):
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        inner = next((s for s in own_statements(body) if isinstance(s, kinds) and s.name == name), None)
-        if inner is None:
-            return function
-        body = inner.body
-        function = None if isinstance(inner, ast.ClassDef) else inner
-    return function
 
 
 def on_the_target(fact: Fact) -> str:
@@ -203,5 +173,8 @@ def fact_words(batch: Batch) -> Iterator[tuple[str, Reason]]:
 def option_words(facts: Facts) -> Iterator[tuple[str, Reason]]:
     """Yield the values that options never have, as texts with a `"` before them."""
     for option in facts.options:
-        for value in option.values:
-            yield f'"{value}', Reason(option.batch, f"the value {value!r} does not occur", option.mark)
+        yield from ((f'"{value}', _never(option, value)) for value in option.values)
+
+
+def _never(option: Option, value: object) -> Reason:
+    return Reason(option.batch, f"the value {value!r} does not occur", option.mark)

@@ -26,10 +26,6 @@ FACTS = "facts"
 Accounts: TypeAlias = Callable[[Place], Reason | None]
 
 
-def no_account(place: Place) -> None:
-    """Account for nothing."""
-
-
 class Causes:
     """Looks up causes for one upstream tree and one manifest, all by name."""
 
@@ -39,7 +35,7 @@ class Causes:
         removals: Removals,
         sources: Sources,
         surfaces: tuple[Surface, Surface],
-        accounts: Accounts = no_account,
+        accounts: Accounts,
     ) -> None:
         self.manifest = manifest
         self.removals = removals
@@ -55,18 +51,16 @@ class Causes:
 
     # -- what was removed --------------------------------------------------------------------------------
 
-    def lost(self, item: Item) -> tuple[Reason, ...] | Place:
-        """The causes that together account for every place of a removed item.
-
-        Where none accounts for a place, the first such place.
-        """
+    def lost(self, item: Item) -> tuple[Place, tuple[Reason, ...]]:
+        """The first place of a removed item, and the causes that together account for every place; the first
+        place for which none accounts, and no cause."""
         causes: set[Reason] = set()
         for place in item.places:
             cause = self.cause_at(item, place)
             if cause is None:
-                return place
+                return place, ()
             causes.add(cause)
-        return tuple(sorted(causes, key=_order))
+        return item.places[0], tuple(sorted(causes, key=_order))
 
     def cause_at(self, item: Item, place: Place) -> Reason | None:
         """What accounts for the removal of an item at one place."""
@@ -137,11 +131,8 @@ class Causes:
     def definition(self, item: Item, value: str) -> Reason | None:
         """What removed the definition of the class or function that an entry stands for."""
         place = item.places[0]
-        file = self.sources.parsed(place.path)
-        if file is None or not value.isidentifier():
-            return None
-        reader = Reader(self.sources, place.path, place.module, file)
-        name = reader.qualified(ast.Name(value))
+        reader = self.sources.reader(place.path, place.module) if value.isidentifier() else None
+        name = reader.qualified(ast.Name(value)) if reader is not None else None
         if name is None:
             return None
         home = self.sources.module(name.rpartition(".")[0])
@@ -217,10 +208,8 @@ class Causes:
                 if edit.kind in ("set", "replace") and edit.target == name:
                     return _by(edit)
             key = Key("registry", name, str(value))
-            if key in self.before and key not in self.after:
-                causes = self.lost(self.before[key])
-                if not isinstance(causes, Place) and causes:
-                    return causes[0]
+            if key in self.before and key not in self.after and (causes := self.lost(self.before[key])[1]):
+                return causes[0]
             home = self._file_of(name)
             if home and home in self.whole:
                 return self.path(home)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builder.analysis.removals import Removals
-from builder.analysis.surface_causes import Accounts, Causes, no_account
+from builder.analysis.surface_causes import Accounts, Causes
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Reason
 from builder.surface.extract import surface
@@ -50,7 +50,7 @@ def compare(
     after: Snapshot,
     manifest: Manifest,
     removals: Removals,
-    accounts: Accounts = no_account,
+    accounts: Accounts,
 ) -> Surfaces:
     """The surfaces of upstream and output.
 
@@ -67,11 +67,8 @@ def compare(
 def _lost(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]:
     for key, item in old.items():
         if key not in new:
-            causes_or_place = causes.lost(item)
-            if isinstance(causes_or_place, Place):
-                yield Difference("lost", key, causes_or_place)
-            else:
-                yield Difference("lost", key, item.places[0], causes=causes_or_place)
+            place, why = causes.lost(item)
+            yield Difference("lost", key, place, causes=why)
 
 
 def _added(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]:

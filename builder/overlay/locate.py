@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from builder.graph.names import locate
+from builder.graph.names import imported_module, locate
 from builder.source.layout import suites
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -84,9 +84,15 @@ def find(tree: ast.Module, path: Iterable[str]) -> tuple[list[Binding], list[Sco
 
 def imports(scope: Scope, name: str) -> bool:
     """Whether an import statement of a scope binds a name."""
-    return any(
-        (alias.asname or alias.name.partition(".")[0]) == name
-        for statement in statements(scope)
-        if isinstance(statement, (ast.Import, ast.ImportFrom))
-        for alias in statement.names
-    )
+    return any(any(imported(statement, name)) for statement in statements(scope))
+
+
+def imported(statement: ast.stmt, bound: str, package: str = "") -> Iterator[str]:
+    """Yield what an import statement binds to a name; nothing for another statement.
+
+    `package`: where its relative imports start.
+    """
+    home = f"{imported_module(statement, package)}." if isinstance(statement, ast.ImportFrom) else ""
+    for alias in statement.names if isinstance(statement, (ast.Import, ast.ImportFrom)) else ():
+        if bound == (alias.asname or alias.name.partition(".")[0]):
+            yield f"{home}{alias.name}"

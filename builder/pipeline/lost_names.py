@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from builder.analysis.conditions import fact_words, option_words
 from builder.analysis.removals import Kind, Removal, Removals
-from builder.graph.names import imported_module, locate, package_of
+from builder.graph.names import locate, package_of
 from builder.manifest.model import Manifest
-from builder.overlay.locate import Scope, bindings, find, statements
+from builder.overlay.locate import Scope, bindings, find, imported, statements
 from builder.source.fields import last_name
 from builder.source.layout import suites
 from builder.source.parse import Module
@@ -87,19 +87,18 @@ class LostNames:
         if self.removals.own(owner, "proof"):
             return self.loss(owner)
         located = locate(name, self.manifest.packages, self.sources.snapshot.tree)
-        file = self.sources.parsed(located[0]) if located else None
-        if located is None or file is None:
+        reader = self.sources.reader(*located[:2]) if located else None
+        if located is None or reader is None:
             return None
         path, module, rest = located
-        reader = Reader(self.sources, path, module, file)
-        for stmt in _binding(file.tree, rest.split(".")):
+        for stmt in _binding(reader.file.tree, rest.split(".")):
             if isinstance(stmt, ast.ClassDef):
                 losses = {ast.unparse(base): self._of_part(base, {owner, module}) for base in stmt.bases}
                 gone = {base: loss for base, loss in losses.items() if loss}
                 if first := next(iter(gone.values()), None):
                     return replace(first, heir=first.heir or Heir(name, tuple(gone), path, stmt.lineno))
-            sources = _imported(stmt, last, package_of(path, module))
-            decided = (self._fact(test, reader) for test in _tests(file, stmt))
+            sources = imported(stmt, last, package_of(path, module))
+            decided = (self._fact(test, reader) for test in _tests(reader.file, stmt))
             parts = (getattr(stmt, "value", None), *getattr(stmt, "decorator_list", ()))
             made_of = (self._of_part(part, {owner, module}) for part in parts if part is not None)
             found = next(filter(None, (*map(self._certain, sources), *made_of, *decided)), None)
@@ -134,15 +133,7 @@ def _binding(tree: ast.Module, path: list[str]) -> Iterator[ast.stmt]:
     for scope in scopes:
         if isinstance(scope, Scope):
             yield from (binding.statement for bound, binding in bindings(scope) if bound == path[-1])
-            yield from (stmt for stmt in statements(scope) if any(_imported(stmt, path[-1], "")))
-
-
-def _imported(stmt: ast.stmt, bound: str, package: str) -> Iterator[str]:
-    """Yield what an import statement binds to a name; nothing for another statement."""
-    home = f"{imported_module(stmt, package)}." if isinstance(stmt, ast.ImportFrom) else ""
-    for alias in stmt.names if isinstance(stmt, (ast.Import, ast.ImportFrom)) else ():
-        if bound == (alias.asname or alias.name.partition(".")[0]):
-            yield f"{home}{alias.name}"
+            yield from (stmt for stmt in statements(scope) if any(imported(stmt, path[-1])))
 
 
 def _tests(file: Module, node: ast.AST) -> Iterator[ast.expr]:

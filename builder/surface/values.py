@@ -23,6 +23,7 @@ Bound: TypeAlias = "tuple[Reader, ast.expr | ast.stmt]"
 
 _MAX_DEPTH = 12
 _CALLED = frozenset(["list", "tuple", "sorted", "set", "frozenset"])
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Sources:
@@ -64,6 +65,21 @@ class Sources:
         alone = _parsed(part, path) if 2 * len(part.lstrip(b"\n")) < len(data) else None
         # otherwise it is most of the file, or does not parse alone
         return alone or self.parsed(path)
+
+    def reader(self, path: str, module: str, scope: str = "") -> Reader | None:
+        """A reader of the names of a file, or of a scope in it; None for a file that does not parse."""
+        file = self.parsed(path)
+        if file is None:
+            return None
+        body, function = file.tree.body, None
+        for name in scope.split("."):
+            inner = next(
+                (s for s in own_statements(body) if isinstance(s, _DEFINITIONS) and s.name == name), None
+            )
+            if inner is None:
+                break
+            body, function = inner.body, None if isinstance(inner, ast.ClassDef) else inner
+        return Reader(self, path, module, file, function)
 
     def module(self, name: str) -> tuple[str, str, Module] | None:
         """Path, name and content of a module of the packages."""
@@ -361,7 +377,7 @@ def _bindings(scope: ast.AST) -> Bindings:
         elif isinstance(stmt, ast.AnnAssign):
             if isinstance(stmt.target, ast.Name) and stmt.value is not None:
                 bind(stmt.target.id, stmt.value)
-        elif isinstance(stmt, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        elif isinstance(stmt, _DEFINITIONS):
             bind(stmt.name, stmt)
         elif isinstance(stmt, ast.ImportFrom):
             for alias in stmt.names:

@@ -48,7 +48,7 @@ _PARSE = (
     + """
 import ast, warnings
 warnings.simplefilter("ignore")
-from builder.pipeline.comparison import staying_python
+from builder.pipeline.prune import staying_python
 from builder.select.rules import select
 for path in staying_python(select(upstream.tree, manifest)):
     ast.parse(upstream[path])

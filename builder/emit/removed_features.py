@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from builder.analysis.surface_diff import Surfaces
 from builder.emit.surface_json import ROUTES, VARIABLES, lost_names
+from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE
 from builder.manifest.switches import options
@@ -22,6 +23,26 @@ NAMES = ("DISTRIBUTION", "DECISIONS", "FLAGS", "CHOICES", "MODELS")
 MORE_NAMES = ("ROUTES", "VARIABLES", "UNDO")
 #: The name of a module of a package that lists what was removed when it is run.
 LISTING = "removed_features"
+
+
+def with_tables(output: Snapshot, surfaces: Surfaces, manifest: Manifest) -> Snapshot:
+    """The output with the tables of what left in the files of ours that ask for them; they quote the reasons
+    of batches.
+
+    Raises BuildError (R004) for a file of ours that has no place for one of the tables.
+    """
+    wanted = [f for b in manifest.batches for f in b.files if f.tables and f.path in output]
+    if not wanted:
+        return output
+    problems = [
+        Problem("R004", f"{f.overlay} is to be filled, and assigns no `{name} = ...` on one line.", f.mark)
+        for f in wanted
+        for name in missing(manifest.overlays[f.overlay])
+    ]
+    if problems:
+        raise BuildError(problems)
+    values = tables(surfaces, manifest)
+    return output.replace({f.path: filled(manifest.overlays[f.overlay], values) for f in wanted})
 
 
 def tables(surfaces: Surfaces, manifest: Manifest) -> Tables:

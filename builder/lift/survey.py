@@ -26,7 +26,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.statements import Span
 from builder.pipeline.answers.answer import listed
-from builder.pipeline.comparison import surface_files
+from builder.pipeline.prune import surface_files
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
 from builder.surface.extract import surface as offers

@@ -18,11 +18,10 @@ from builder.lift.history import History
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule, WholeFile, changed
 from builder.overlay.files import place
-from builder.pipeline.comparison import staying_python
 from builder.pipeline.cut import cut
 from builder.pipeline.model import Cut
 from builder.pipeline.overlay import overlay
-from builder.pipeline.prune import Pruned, partial_paths, prune
+from builder.pipeline.prune import Pruned, partial_paths, prune, staying_python
 from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.run import Recalled
 from builder.pipeline.verify import output_world, problems

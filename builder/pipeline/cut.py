@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,19 +10,27 @@ from builder import progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import index_removals
 from builder.analysis.surface_diff import Surfaces, compare
-from builder.graph.modules import summaries
+from builder.emit.removed_features import with_tables
+from builder.graph.modules import Summary, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Rule
 from builder.manifest.switches import without
+from builder.native import gate as native
+from builder.parallel import Future
 from builder.pipeline.architectures import facts_of
 from builder.pipeline.attribution import attribute
-from builder.pipeline.comparison import compare_beside, staying_python, surface_files, with_tables
 from builder.pipeline.expand import expand
 from builder.pipeline.model import Cut
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import overlay
-from builder.pipeline.prune import partial_paths, prune, require_project
+from builder.pipeline.prune import (
+    partial_paths,
+    prune,
+    require_project,
+    staying_python,
+    surface_files,
+)
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes, unmatched
 from builder.pipeline.reduce import Setting, blamed, reduce
 from builder.pipeline.requirements import decide_requirements, drop_requirements
@@ -33,6 +41,8 @@ from builder.pipeline.unused_statements import with_homes
 from builder.pipeline.verify import broken_files, true_places
 from builder.select.families import with_paths
 from builder.select.rules import select
+from builder.surface.extract import surface
+from builder.surface.model import Surface
 from builder.tree import Snapshot
 
 
@@ -72,11 +82,12 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
         asked = with_paths(excused(manifest, about, run.within), upstream.tree)
         selection = select(upstream.tree, asked, run.within)
         offering = surface_files(upstream, selection, asked)
-        pending = compare_beside(run, offering, selection, asked.packages)
+        paths = [path for path in staying_python(selection) if path not in leaving]
+        # nobody asks for the other side before specialization: a second process reads it
+        pending = Future(partial(_read, run, paths, offering, asked.packages))
 
         progress.step("reading upstream")
         # prune: where no rule decides, reach does
-        paths = [path for path in staying_python(selection) if path not in leaving]
         staying = summaries(upstream.restrict(paths), asked.packages, run.summaries)
         index = Index(staying, asked.packages)
         pruned = prune(selection, asked, index, staying, upstream).without(leaving)
@@ -102,7 +113,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     run.stop(true_places(uneditable, upstream, files, expanded, overlaid.records))
 
     # specialize and lockstep, which asks what the comparison has read of the native code
-    compared = pending.result()
+    others, offered, findings = pending.result()
     facts = facts_of(expanded, upstream, pruned.kept, pruned.removed)
     setting = Setting(upstream, expanded, facts, frozenset(overlaid.ours), frozenset(errors))
     reduced = reduce(run, files, pruned, setting, staying)
@@ -114,10 +125,8 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     output = reduced.output.replace(required.contents)
 
     progress.step("comparing with upstream")
-    run.remember(upstream, {**staying, **compared.removed})
-    leaving_python = upstream.restrict(path for path in leaving if path.endswith(".py"))
-    leaving_summaries = summaries(leaving_python, asked.packages, run.summaries)
-    known = {**staying, **compared.removed, **leaving_summaries}
+    known = {**staying, **others}
+    run.remember(upstream, known)
     before = IndexedTree(upstream, asked.packages, partial(dict, known))
     dropped = drop_requirements(output, before, reduced.pruned.removed, expanded, reduced.summaries)
     run.stop(dropped.problems)
@@ -138,7 +147,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
         opaque=setting.opaque,
         removals=removals,
         surfaces=Surfaces({}, {}, ()),
-        findings=compared.findings,
+        findings=findings,
         manifest=expanded,
         facts=facts,
         laid=files.replace(required.contents | dropped.contents),
@@ -148,5 +157,14 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
         summaries=reduced.summaries,
     )
     accounts = attribute(done).reason_at
-    surfaces = compare(offering, compared.surface, output, expanded, removals, accounts)
+    surfaces = compare(offering, offered, output, expanded, removals, accounts)
     return replace(done, output=with_tables(output, surfaces, expanded), surfaces=surfaces)
+
+
+def _read(
+    run: Run, staying: Sequence[str], offering: Snapshot, packages: Mapping[str, str]
+) -> tuple[Mapping[str, Summary], Surface, tuple[native.Finding, ...]]:
+    """Return what the output is compared with: the summaries of the Python besides the `staying` paths, the
+    surface of the `offering` files, and what upstream's native code has itself."""
+    others = summaries(offering.restrict({*offering}.difference(staying)), packages, run.summaries)
+    return others, surface(offering, packages), native.check(run.upstream)

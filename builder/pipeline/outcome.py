@@ -14,17 +14,17 @@ from typing import Any
 from builder import __version__, memo, progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.record import RecordedCut
+from builder.emit.removed_features import with_tables
 from builder.errors import BuildError, Problem
 from builder.graph.modules import Summary, summaries
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
-from builder.pipeline.comparison import staying_python, with_tables
 from builder.pipeline.cut import cut
 from builder.pipeline.graph_answers import GraphAnswers, graph_answers
 from builder.pipeline.measure import Figures, Measured
 from builder.pipeline.model import Cut
 from builder.pipeline.packing import Packing
-from builder.pipeline.prune import Pruned, python_modules
+from builder.pipeline.prune import Pruned, surface_files
 from builder.pipeline.ranges import About
 from builder.pipeline.run import Recalled, digest_of
 from builder.pipeline.verify import output_world, verify
@@ -187,8 +187,7 @@ class Outcomes:
     def _before(self, decided: Pruned) -> dict[str, Summary]:
         """The summaries of upstream's Python that a cut looks at."""
         upstream, packages = self._packing.upstream, self._manifest.packages
-        paths = {*python_modules(upstream, packages), *staying_python(decided.selection)}
-        chosen = upstream.restrict(sorted(paths))
+        chosen = surface_files(upstream, decided.selection, self._manifest)
 
         def made() -> dict[str, Summary]:
             summarized = summaries(chosen, packages, self._recalled.summaries)

@@ -202,6 +202,20 @@ def python_modules(paths: Iterable[str], packages: Mapping[str, str]) -> dict[st
     return {p: m for p, m in modules.items() if m is not None}
 
 
+def staying_python(selection: Selection) -> list[str]:
+    """The Python files that no rule removes, those outside the packages among them."""
+    verdicts = ("keep", "prune", "reach")
+    return [p for one in verdicts for p in selection.with_verdict(one) if p.endswith(".py")]
+
+
+def surface_files(upstream: Snapshot, selection: Selection, manifest: Manifest) -> Snapshot:
+    """The files of upstream that have a surface to compare: the packages, other Python that may stay, and
+    every project file."""
+    modules = python_modules(upstream, manifest.packages)
+    projects = [p for p in upstream if p.rpartition("/")[2] == "pyproject.toml"]
+    return upstream.restrict(sorted({*modules, *staying_python(selection), *projects}))
+
+
 def folders_of(paths: Iterable[str]) -> set[str]:
     """Return all folders of these paths, without a slash at the end."""
     folders: set[str] = set()

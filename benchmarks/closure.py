@@ -321,7 +321,7 @@ def _section(found: Mapping[str, Any]) -> str:
 
 def measure(pin: str, python: str) -> dict[str, Any]:
     """The figures of one upstream, resolved and weighed now. Raises Unresolved."""
-    from builder.analysis.distributions import provided_by
+    from builder.analysis.projects import provided_by
 
     wanted = _requirements(pin)
     with tempfile.TemporaryDirectory() as name:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from builder.analysis.distributions import provided_by, requirement_name
 from builder.analysis.indexed_tree import IndexedTree
-from builder.analysis.projects import Project, Requirement, Uses, externals
+from builder.analysis.projects import Project, Requirement, Uses, externals, provided_by, requirement_name
 from builder.errors import Mark, Problem
 from builder.manifest.model import Manifest
 from builder.manifest.statements import TomlEdit

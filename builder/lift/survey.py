@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
-from builder.analysis.distributions import modules_of
+from builder.analysis.projects import modules_of
 from builder.errors import BuildError, Mark, Problem
 from builder.lift import culprit, insert, overlays, predicates, surface, versions
 from builder.lift.arrivals import Arrivals, arrivals

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from builder.analysis.distributions import requirement_name
-from builder.analysis.projects import projects
+from builder.analysis.projects import projects, requirement_name
 from builder.emit.ledger import Row
 from builder.emit.marker import Previous
 from builder.errors import Mark

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from builder.analysis.distributions import modules_of, provided_by, requirement_name
 from builder.analysis.indexed_tree import IndexedTree, world
-from builder.analysis.projects import Project, Uses, externals, projects
+from builder.analysis.projects import (
+    Project,
+    Uses,
+    externals,
+    modules_of,
+    projects,
+    provided_by,
+    requirement_name,
+)
 from builder.errors import Mark, Problem
 from builder.gates.dependencies import unused
 from builder.graph.modules import SummaryCache

@@ -12,7 +12,7 @@ from builder.specialize.world import Asked
 
 #: Why a name left that an edit of the manifest removed; which edit it was is not recorded.
 BY_EDIT = "an edit of the manifest"
-#: Why a name left that folding removed; `pipeline/lost_names.py` says on what it stood.
+#: Why a name left that folding removed; `pipeline/unresolved_uses.py` says on what it stood.
 FOLDED = "it is absent, or only absent things used it"
 
 

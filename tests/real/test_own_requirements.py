@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from pins import ROOT, builder, upstream
 
-from builder.analysis.distributions import provided_by, requirement_name
+from builder.analysis.projects import provided_by, requirement_name
 from builder.emit.members import read_pyproject
 from builder.manifest.load import load_default
 from builder.upstream.model import snapshot

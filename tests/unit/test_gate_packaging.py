@@ -6,9 +6,8 @@ from typing import Literal
 import pytest
 from gate_worlds import PACKAGES, manifest, snapshot
 
-from builder.analysis.distributions import provided_by, requirement_name
 from builder.analysis.indexed_tree import world
-from builder.analysis.projects import projects
+from builder.analysis.projects import projects, provided_by, requirement_name
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.gates import packaging

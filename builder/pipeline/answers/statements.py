@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from builder.analysis.distributions import modules_of, requirement_name
+from builder.analysis.projects import modules_of, requirement_name
 from builder.emit.ledger import verdict
 from builder.manifest.statements import BASE, Fact, Reason
 from builder.pipeline.answers.answer import Answer, listed, plural

@@ -81,7 +81,7 @@ class Pin:
         try:
             said = about(self.upstream, self.manifest, off)
             done = cut(self.files, asked, recall=self.recall, about=said)
-            verify(done, asked)
+            verify(done)
         except BuildError as error:
             codes = Counter(p.code for p in _all(error.problems))
             return {"off": off, "lines": 0, "codes": dict(codes)}, error.problems

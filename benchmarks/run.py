@@ -77,7 +77,7 @@ done = cut.cut(upstream, manifest, about=known)
 from builder.pipeline import verify
 cut.verify = verify.verify
 timed("verify")
-cut.verify(done, manifest, twice=False)
+cut.verify(done)
 print(json.dumps(spent))
 """
 )

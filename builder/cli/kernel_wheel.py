@@ -18,6 +18,7 @@ from builder.pipeline.cut import cut
 from builder.pipeline.ranges import About
 from builder.upstream import wheel_archive
 from builder.upstream.cache import default_cache
+from builder.upstream.model import snapshot
 
 
 @click.command("kernel-wheel")
@@ -52,8 +53,7 @@ def command(
         message = f"'{out}' holds a distribution, which is replaced as a whole."
         raise fail("E001", message, hint="give another --out")
     upstream = options.resolve(request)
-    done = stages.cut_upstream(request, upstream)
-    stages.verify_output(request, done)
+    done = stages.recalled_outcome(request, upstream).cut
     project = manifest.upstream.project
     pyproject = read_pyproject(done.output, project)
     requirement = names.required(pyproject, manifest.kernel, project.pyproject)
@@ -73,7 +73,7 @@ def command(
         # the wheel was published from another commit: edit the files that it has
         output.note(f"        {len(own)} of its Python files are not this upstream's: {', '.join(own)}")
         output.stage("cutting with them")
-        done = cut(done.upstream.replace(own), manifest, about=About(kind=upstream.kind))
+        done = cut(snapshot(upstream).replace(own), manifest, about=About(kind=upstream.kind))
         stages.verify_output(request, done)
     kernel = done.manifest.kernel or manifest.kernel  # kept models may have switched batches off
     result = repack.repack(opened, origin, kernel, sources(done, manifest), architectures)

@@ -74,7 +74,7 @@ def _prove(request: Request, with_record: bool, before: _Proven | None) -> _Prov
     output.note(stages.keep_proof(request, upstream, done, proof, with_record))
     at = version(about(upstream, manifest).version)
     later = before and before.scope == scope and before.version and at and before.version < at
-    if before and later and (back := returned(before.removed, done.after)):
+    if before and later and (back := returned(before.removed, done.cut.after)):
         names = listed((name.rpartition(".")[2] for name in back), 6)
         output.note(f"back    {plural(len(back), 'definition')} that left at {before.pin}: {names}")
-    return _Proven(request.upstream, scope, at, gone(done.cut.before, done.after))
+    return _Proven(request.upstream, scope, at, gone(done.cut.before, done.cut.after))

@@ -14,7 +14,6 @@ from builder.errors import BuildError
 from builder.pipeline import lockfile
 from builder.pipeline.answers.answer import plural
 from builder.pipeline.build import Build
-from builder.pipeline.cut import cut
 from builder.pipeline.model import Cut
 from builder.pipeline.outcome import Outcome, Outcomes, Rejected, applied
 from builder.pipeline.ranges import about
@@ -22,29 +21,18 @@ from builder.pipeline.run import Recalled
 from builder.pipeline.verify import verify
 from builder.tree import Snapshot
 from builder.upstream.cache import default_cache
-from builder.upstream.model import snapshot
 
 if TYPE_CHECKING:
-    from builder.analysis.indexed_tree import IndexedTree
     from builder.cli.options import Request
     from builder.emit.lock import Proof
     from builder.upstream.model import Upstream
 
 
-def cut_upstream(request: Request, upstream: Upstream) -> Cut:
-    """Cut an upstream, using nothing of earlier builds. Raises BuildError."""
-    output.stage("cutting")
-    known = about(upstream, request.manifest, request.off)
-    done = cut(snapshot(upstream), request.manifest, about=known)
-    _tell(done)
-    return done
-
-
-def verify_output(request: Request, done: Cut) -> IndexedTree:
+def verify_output(request: Request, done: Cut) -> None:
     """Run every gate. Raises BuildError."""
     output.stage("verifying")
     try:
-        return verify(done, request.manifest)
+        verify(done)
     except BuildError as error:
         _keep_files(request, done.output, error)
         raise
@@ -97,7 +85,7 @@ def gone(request: Request, upstream: Upstream) -> frozenset[str] | None:
 
     with recalled(request.cache) as recall:
         done = _known_outcome(request, upstream, recall)
-        return surface.gone(done.cut.before, done.after) if done else None
+        return surface.gone(done.cut.before, done.cut.after) if done else None
 
 
 def _known_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome | None:

@@ -36,8 +36,8 @@ class Importers:
         self._prunes = {b.id for b in manifest.batches for r in b.rules if r.verdict == "prune"}
         self._reached: Mapping[str, object] = {}
         self._by: dict[str, dict[str, str]] = {}  # module -> its importers, sorted, with their paths
-        if trial.cut is not None and trial.after is not None:
-            edges = edges_of(trial.after.index, manifest)
+        if trial.cut is not None:
+            edges = edges_of(trial.cut.after.index, manifest)
             self._reached = trial.cut.decided.starts.reach(edges, rules=False)
             modules = trial.cut.before.index.modules
             for source, targets in graph(trial.cut.before.index).items():

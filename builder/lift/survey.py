@@ -141,7 +141,7 @@ def survey(
     return Survey(
         old[0], new[0], manifest, history, done.problems, _causes(sides, losses), losses, paths, tuple(facts),
         changes, tuple(differences), requirements,
-        surface.returned(gone, done.after) if gone is not None and done.after else None,
+        surface.returned(gone, done.cut.after) if gone is not None and done.cut else None,
         tuple(_merged(questions)),
         tuple((question, reason) for question, reason in answers if reason is not None),
         _proposed(manifest, wanted, merged, new, between, schema, recall), versions.newer(between, manifest),

@@ -10,7 +10,6 @@ import glob
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Mark, Problem, by_cause
 from builder.graph.modules import summaries
 from builder.graph.resolve import Index
@@ -24,7 +23,7 @@ from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, partial_paths, prune, staying_python
 from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.run import Recalled
-from builder.pipeline.verify import output_world, problems
+from builder.pipeline.verify import problems
 from builder.select.families import with_paths
 from builder.select.rules import Selection, holds_path, select
 from builder.tree import Snapshot
@@ -32,12 +31,11 @@ from builder.tree import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of a trial. `cut` and `after` are None if a stage could not continue."""
+    """The result of a trial. `cut` is None if a stage could not continue."""
 
     selection: Selection
     problems: tuple[Problem, ...]
     cut: Cut | None
-    after: IndexedTree | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +99,10 @@ def trial(
     collected: list[Problem] = [p for p in selection.problems if p.code == "R003"]
     collected += _preimage_problems(asked, upstream, within)
     done: Cut | None = None
-    after: IndexedTree | None = None
     try:
         done = cut(upstream, relaxed, collected.extend, recall, about)
         gc.collect()
-        after = output_world(done, relaxed)
-        collected += problems(done, after)
+        collected += problems(done)
     except BuildError as error:
         collected += error.problems
     # without those that follow from an R008 in the same file
@@ -114,7 +110,7 @@ def trial(
     files = {use.upstream.file for use in uses if use.upstream}
     repeats = {p for p in collected if p.code in _REPEATS and p.upstream and p.upstream.file in files}
     causes = dict.fromkeys(p for p in collected if p not in repeats)
-    return Trial(selection, tuple(by_cause(causes)), done, after)
+    return Trial(selection, tuple(by_cause(causes)), done)
 
 
 def _relaxed(manifest: Manifest, open_paths: Iterable[str], upstream: Snapshot) -> Manifest:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from builder import progress
-from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.indexed_tree import IndexedTree, world
 from builder.analysis.removals import index_removals
 from builder.analysis.surface_diff import Surfaces, compare
 from builder.emit.removed_features import with_tables
-from builder.graph.modules import Summary, summaries
+from builder.graph.modules import Summary, known_of, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Rule
@@ -128,6 +129,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     known = {**staying, **others}
     run.remember(upstream, known)
     before = IndexedTree(upstream, asked.packages, partial(dict, known))
+    parsed = ChainMap(known_of(upstream, known), dict(reduced.summaries))
     dropped = drop_requirements(output, before, reduced.pruned.removed, expanded, reduced.summaries)
     run.stop(dropped.problems)
     output = output.replace(dropped.contents)
@@ -138,6 +140,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     done = Cut(
         upstream=upstream,
         before=before,
+        after=world(output, asked.packages, parsed),
         decided=decided,
         output=output,
         specialized=reduced.specialized,
@@ -154,11 +157,11 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
         withdrawn=withdrawn,
         unmatched=unmatched(asked, matched | edited | declared),
         families=families,
-        summaries=reduced.summaries,
     )
     accounts = attribute(done).reason_at
     surfaces = compare(offering, offered, output, expanded, removals, accounts)
-    return replace(done, output=with_tables(output, surfaces, expanded), surfaces=surfaces)
+    output = with_tables(output, surfaces, expanded)
+    return replace(done, output=output, after=world(output, asked.packages, parsed), surfaces=surfaces)
 
 
 def _read(

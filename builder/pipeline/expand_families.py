@@ -29,7 +29,7 @@ _QUESTION = re.compile(
 _SWITCH = re.compile(r"(?:^|_)(?:IS|USE|ENABLE|ENABLED)(?:_|$)")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _STRING = re.compile(rb"[\"']((?:--)?[A-Za-z_][\w:-]*)[\"']")
-#: A field that is an option (`builder/surface/recognise.py`), in a file that names `Arg` or imports it as `A`.
+#: A field that is an option (`surface/recognise.py`), in a file that names `Arg` or imports it as `A`.
 _FIELD = re.compile(rb"^ +([A-Za-z_]\w*): (?:A|(?:\w+\.)?Annotated)\[", re.MULTILINE)
 _OPTIONS = re.compile(rb" Arg\b|\bimport (?:\(\s*)?A\b")
 _ATTRIBUTE = re.compile(rb"\.([A-Za-z_]\w*)")

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.figures import lines_of
 from builder.graph.modules import Summary
 from builder.graph.reach import Edge, Graph
@@ -32,16 +31,16 @@ class GraphAnswers:
     unreached: tuple[tuple[str, str], ...]
 
 
-def graph_answers(cut: Cut, after: IndexedTree, manifest: Manifest) -> GraphAnswers:
-    """The answers about one cut; `after`: its output."""
-    edges = edges_of(after.index, manifest)
+def graph_answers(cut: Cut, manifest: Manifest) -> GraphAnswers:
+    """The answers about one cut."""
+    edges = edges_of(cut.after.index, manifest)
     reached = cut.decided.starts.reach(edges, rules=False)
     absent = frozenset(a.name for b in cut.manifest.batches for a in b.absent if a.kind == "module")
     needed = needs(cut, edges_of(cut.before.index, manifest), absent)
     return GraphAnswers(
         tuple(cut.decided.starts.ways(edges)),
         {module: listed(sorted(some), 3) for module, some in needed.items() if some},
-        tuple((m, s.path) for m, s in sorted(after.index.modules.items()) if m not in reached),
+        tuple((m, s.path) for m, s in sorted(cut.after.index.modules.items()) if m not in reached),
     )
 
 

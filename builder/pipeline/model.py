@@ -9,7 +9,6 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals
 from builder.analysis.surface_diff import Surfaces
 from builder.errors import Mark
-from builder.graph.modules import SummaryCache
 from builder.manifest.model import Manifest
 from builder.native import gate as native
 from builder.native import lockstep
@@ -26,7 +25,8 @@ class Cut:
     """The output of one build before it is verified and written."""
 
     upstream: Snapshot
-    before: IndexedTree
+    before: IndexedTree  # upstream, of whose Python only what may stay or is in a package counts
+    after: IndexedTree  # the output
     decided: Pruned
     output: Snapshot
     specialized: Specialized
@@ -45,4 +45,3 @@ class Cut:
         tuple[str, Mark], ...
     ] = ()  # statements that match nothing at an upstream that is no pin
     families: Mapping[str, FamilyMatches] = field(default_factory=dict)  # batch -> what its words matched
-    summaries: SummaryCache = field(default_factory=dict)  # of upstream's Python and the output's

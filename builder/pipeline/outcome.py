@@ -6,6 +6,7 @@ It is remembered under the upstream and what the manifest states; comments and r
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -16,7 +17,7 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.record import RecordedCut
 from builder.emit.removed_features import with_tables
 from builder.errors import BuildError, Problem
-from builder.graph.modules import Summary, summaries
+from builder.graph.modules import Summary, known_of, summaries
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.pipeline.cut import cut
@@ -27,20 +28,19 @@ from builder.pipeline.packing import Packing
 from builder.pipeline.prune import Pruned, surface_files
 from builder.pipeline.ranges import About
 from builder.pipeline.run import Recalled, digest_of
-from builder.pipeline.verify import output_world, verify
+from builder.pipeline.verify import verify
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream, deferred, snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A cut, its output indexed, what the import graphs answer, and its figures.
+    """A cut, what the import graphs answer, and its figures.
 
     `record`: the recorded cut that it comes from.
     """
 
     cut: Cut
-    after: IndexedTree
     graphs: GraphAnswers
     figures: Figures
     record: RecordedCut | None = None
@@ -54,10 +54,9 @@ class Rejected(BuildError):
         self.output = output
 
 
-def outcome_of(done: Cut, after: IndexedTree, manifest: Manifest) -> Outcome:
-    """The outcome of a cut; `after`: its output, indexed."""
-    graphs = graph_answers(done, after, manifest)
-    return Outcome(done, after, graphs, Measured.of(done).figures(done, manifest))
+def outcome_of(done: Cut, manifest: Manifest) -> Outcome:
+    """The outcome of a cut."""
+    return Outcome(done, graph_answers(done, manifest), Measured.of(done).figures(done, manifest))
 
 
 def applied(record: RecordedCut) -> str:
@@ -90,15 +89,15 @@ class Outcomes:
         Raises BuildError with the problems of the first stage that has any.
         """
         with memo.using(None):
-            return outcome_of(*self._verified_cut(None, twice=True), self._manifest)
+            return outcome_of(self._verified_cut(None, twice=True), self._manifest)
 
     def make(self) -> Outcome:
         """Cut now, with the results that earlier cuts left for its parts.
 
         Raises BuildError with the problems of the first stage that has any.
         """
-        done, after = self._verified_cut(self._recalled)
-        return self._measure(done, after, graph_answers(done, after, self._manifest))
+        done = self._verified_cut(self._recalled)
+        return self._measure(done, graph_answers(done, self._manifest))
 
     def recall(self) -> Outcome | None:
         """Return the outcome if it is remembered; if only reasons changed since, it is measured again."""
@@ -137,18 +136,10 @@ class Outcomes:
         known = self._cut(entries, tree)
         if known is None:
             return None
-        done, graphs = known
-
-        def made() -> Mapping[str, Summary]:
-            summarized = output_world(done, self._manifest).summaries
-            self._recalled.remember(done.output, summarized)
-            return summarized
-
-        after = IndexedTree(done.output, self._manifest.packages, made)
         measured = self._unpacked(self.keys[1], entries)
         if measured is None:
-            return self._measure(done, after, graphs)
-        return Outcome(done, after, graphs, measured.figures(done, self._manifest))
+            return self._measure(*known)
+        return Outcome(*known, measured.figures(known[0], self._manifest))
 
     def _cut(self, entries: Mapping[str, bytes], tree: str | None = None) -> tuple[Cut, GraphAnswers] | None:
         """The cut, whose output was `tree`, with what its graphs answer. Raises ValueError for an entry that
@@ -157,24 +148,31 @@ class Outcomes:
         if known is None or (tree and known[0]["output"].tree.id != tree):
             return None
         values, graphs = known
-        upstream, summarized = self._packing.upstream, partial(self._before, values["decided"])
-        before = IndexedTree(upstream, self._manifest.packages, summarized)
-        done = Cut(**values, upstream=upstream, before=before, summaries=self._recalled.summaries)
+        upstream, packages = self._packing.upstream, self._manifest.packages
+        before = IndexedTree(upstream, packages, partial(self._before, values["decided"]))
         # its tables quote reasons, which may be others now
-        output = with_tables(done.output, done.surfaces, done.manifest)
-        return replace(done, output=output), graphs
+        output = with_tables(values["output"], values["surfaces"], values["manifest"])
 
-    def _measure(self, done: Cut, after: IndexedTree, graphs: GraphAnswers) -> Outcome:
+        def made() -> Mapping[str, Summary]:
+            of_upstream = known_of(upstream, before.summaries)
+            summarized = summaries(output, packages, ChainMap(of_upstream, self._recalled.summaries))
+            self._recalled.remember(output, summarized)
+            return summarized
+
+        after = IndexedTree(output, packages, made)
+        return Cut(**{**values, "output": output}, upstream=upstream, before=before, after=after), graphs
+
+    def _measure(self, done: Cut, graphs: GraphAnswers) -> Outcome:
         """Measure a cut, and remember its outcome."""
         progress.stage("measuring")
         measured = Measured.of(done)
         self._recalled.outcomes.update(self._packed(done, graphs, measured))
-        return Outcome(done, after, graphs, measured.figures(done, self._manifest))
+        return Outcome(done, graphs, measured.figures(done, self._manifest))
 
     def _packed(self, done: Cut, graphs: GraphAnswers, measured: Measured) -> dict[str, bytes]:
         """Return the entries of an outcome; none if the statement of a part cannot be identified."""
         names = (field.name for field in fields(done))
-        values = {n: getattr(done, n) for n in names if n not in ("upstream", "before", "summaries")}
+        values = {n: getattr(done, n) for n in names if n not in ("upstream", "before", "after")}
         cut, figures = self._packing.pack((values, graphs)), self._packing.pack(measured)
         if cut is None or figures is None:
             return {}
@@ -196,12 +194,13 @@ class Outcomes:
 
         return memo.recall("summaries of a tree", (chosen.tree.id, sorted(packages.items())), made)
 
-    def _verified_cut(self, recall: Recalled | None, twice: bool = False) -> tuple[Cut, IndexedTree]:
+    def _verified_cut(self, recall: Recalled | None, twice: bool = False) -> Cut:
         progress.stage("cutting")
         done = cut(snapshot(self._upstream), self._manifest, about=self._about, recall=recall)
         progress.summary(f"{len(done.output):,} files in {done.specialized.rounds} rounds")
         progress.stage("verifying")
         try:
-            return done, verify(done, self._manifest, twice=twice)
+            verify(done, twice)
         except BuildError as error:
             raise Rejected(error.problems, done.output) from None
+        return done

@@ -7,14 +7,11 @@ overlay, with the statement of the manifest that brings it in.
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Mark, Problem
 from builder.gates.registry import Evidence, check
-from builder.graph.modules import Summary, known_of, summaries
 from builder.graph.reach import undeclared, unmatched
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Batch, Rule
@@ -31,32 +28,20 @@ BROKEN = "it uses what is gone"
 _OF_THE_OUTPUT = frozenset(["G001", "G002", "G003", "G004", "G007", "G008", "G011", "R010"])
 
 
-def verify(done: Cut, manifest: Manifest, twice: bool = False) -> IndexedTree:
-    """Return the indexed output. Raises BuildError with every finding of every gate."""
-    after = output_world(done, manifest)
-    findings = problems(done, after, twice)
+def verify(done: Cut, twice: bool = False) -> None:
+    """Raise BuildError with every finding of every gate."""
+    findings = problems(done, twice)
     if findings:
         raise BuildError(findings)
-    return after
 
 
-def output_world(done: Cut, manifest: Manifest) -> IndexedTree:
-    """Index the output's Python; files as upstream has them are not parsed again."""
-
-    def made() -> Mapping[str, Summary]:
-        known = ChainMap(dict(known_of(done.upstream, done.before.summaries)), done.summaries)  # type: ignore[arg-type]
-        return summaries(done.output, manifest.packages, known)
-
-    return IndexedTree(done.output, manifest.packages, made)
-
-
-def problems(done: Cut, after: IndexedTree, twice: bool = False) -> list[Problem]:
+def problems(done: Cut, twice: bool = False) -> list[Problem]:
     """Return what the static gates find in the output and not in upstream.
 
     `twice`: specialize the output once more and compare (G009); it costs about a third of the cut, so it is
     done where a pin is proven, not at every build.
     """
-    manifest = done.manifest
+    manifest, after = done.manifest, done.after
     evidence = Evidence(
         before=done.before,
         after=after,
@@ -64,7 +49,7 @@ def problems(done: Cut, after: IndexedTree, twice: bool = False) -> list[Problem
         removals=done.removals,
         surfaces=done.surfaces,
         native_findings=done.findings,
-        second_run=(lambda: again(done, manifest).tree) if twice else None,
+        second_run=(lambda: again(done).tree) if twice else None,
     )
     findings = list(check(evidence))
     # imports by value that the manifest does not declare, in reached modules (R010), and declarations that
@@ -93,7 +78,7 @@ def broken_files(done: Cut) -> Mapping[str, Rule]:
         if decision.rule.mark in back and path in done.output and not path.startswith(folders)
     }
     leaving: dict[str, Rule] = {}
-    findings = problems(done, output_world(done, done.manifest)) if given else []
+    findings = problems(done) if given else []
     for problem in (p for one in findings for p in (one, *one.also)):
         path = problem.upstream.file if problem.upstream else ""
         if path in given and path not in leaving:
@@ -102,12 +87,12 @@ def broken_files(done: Cut) -> Mapping[str, Rule]:
     return leaving
 
 
-def again(done: Cut, manifest: Manifest) -> Snapshot:
+def again(done: Cut) -> Snapshot:
     """Specialize the output and keep it in step once more; whatever still changes is a defect.
 
     The hand-made edits are not repeated: what they name is gone.
     """
-    setting = Setting(done.upstream, manifest, done.facts, done.ours, done.opaque)
+    setting = Setting(done.upstream, done.manifest, done.facts, done.ours, done.opaque)
     specialized, followed = specialize_once(done.output, done.decided, setting)
     return done.output.replace({**specialized.files, **followed.files})
 

@@ -33,7 +33,7 @@ def built(pin: str, wanted: Manifest, memory: Path) -> Cut:
     known = about(before, wanted) if pin.startswith("pypi:") else About(kind=before.kind)
     with recalled(memory) as recall:
         done = cut(snapshot(before), wanted, recall=recall, about=known)
-    verify(done, wanted)
+    verify(done)
     return done
 
 

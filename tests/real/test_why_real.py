@@ -15,7 +15,6 @@ from builder.pipeline.cut import cut
 from builder.pipeline.model import Cut
 from builder.pipeline.outcome import outcome_of
 from builder.pipeline.ranges import about
-from builder.pipeline.verify import output_world
 from builder.upstream.model import snapshot
 
 DEEPSEEK = "python/sglang/srt/models/deepseek_v2.py is kept and edited"
@@ -132,7 +131,7 @@ def test_ordinary_questions_get_their_answer_in_the_first_line(
     asked: tuple[str, Cut], manifest: Manifest
 ) -> None:
     pin, done = asked
-    context = Context(outcome_of(done, output_world(done, manifest), manifest), manifest)
+    context = Context(outcome_of(done, manifest), manifest)
     wrong = {}
     for what, expected in {**QUESTIONS, **(AT_JUNE if pin == "june" else {})}.items():
         answers = readings.answers(context, what)
@@ -150,7 +149,7 @@ def test_the_answer_that_the_readme_shows_is_the_one_that_is_given(
 ) -> None:
     expected = left(manifest)
     done = asked[1]
-    context = Context(outcome_of(done, output_world(done, manifest), manifest), manifest)
+    context = Context(outcome_of(done, manifest), manifest)
     (answer,) = readings.answers(context, expected.name)
     shown = sentences(expected)
     assert sentences(answer)[: len(shown)] == shown

@@ -80,7 +80,7 @@ def told(world: World, code: str) -> set[str]:
         manifest = load(world.manifest)
         asked = options.Request(manifest, (), "seed", world.repository.path, world.home / "cache", True)
         upstream = options.resolve(asked, quiet=True)
-        verify(cut(snapshot(upstream), manifest, about=about(upstream, manifest)), manifest)
+        verify(cut(snapshot(upstream), manifest, about=about(upstream, manifest)))
     except BuildError as error:
         return {problem.code for problem in error.problems}
     return set()

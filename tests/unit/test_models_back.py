@@ -87,7 +87,7 @@ def test_a_walk_for_models_that_nothing_of_upstream_has_is_an_error() -> None:
     edge = replace(stated.roots.dynamic[0], target="pkg.procesors.*")
     wrong = replace(stated, roots=replace(stated.roots, dynamic=(edge,)))
     with pytest.raises(BuildError, match=r"pkg\.procesors\.\* matches no module"):
-        verify(replace(done, manifest=wrong), wrong)
+        verify(replace(done, manifest=wrong))
 
 
 def test_a_condition_that_a_fact_decides_leaves_no_local_behind() -> None:

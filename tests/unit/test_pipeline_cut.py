@@ -24,7 +24,7 @@ from builder.pipeline.measure import reasons
 from builder.pipeline.model import Cut
 from builder.pipeline.outcome import outcome_of
 from builder.pipeline.prune import partial_paths
-from builder.pipeline.verify import again, output_world, verify
+from builder.pipeline.verify import again, verify
 from builder.tree import Entry, Snapshot, Tree, blob_id
 from builder.upstream.model import Upstream, snapshot
 
@@ -47,8 +47,8 @@ def problems(world: World) -> tuple[Problem, ...]:
 
 def test_the_output_of_the_output_is_the_output(world: World) -> None:
     for without in ([], ["awk"], ["fancy"], ["models", "tests"]):
-        done, manifest = cut_of(world, without)
-        assert compare(done.output.tree, again(done, manifest).tree) == []
+        done, _ = cut_of(world, without)
+        assert compare(done.output.tree, again(done).tree) == []
 
 
 def test_a_second_run_that_changes_something_is_told_path_by_path() -> None:
@@ -177,11 +177,11 @@ def test_a_module_in_which_nothing_is_left_leaves_where_nothing_names_it(world: 
     done, manifest = cut_of(world, spec="hollow")
     assert {name for name in new if f"python/acme/{name}.py" not in done.output} == {"left", "ran"}
     assert done.output["python/acme/user.py"].startswith(b"from acme.imported import logger\n")
-    context = Context(outcome_of(done, output_world(done, manifest), manifest), manifest)
+    context = Context(outcome_of(done, manifest), manifest)
     told = path_answer(context, "python/acme/left.py")
     assert told.headline == "python/acme/left.py is removed: nothing is left in it"
     assert reasons(done)["python/acme/left.py"][0].rule == "on the target acme.platform.is_alien() is False"
-    assert compare(done.output.tree, again(done, manifest).tree) == []
+    assert compare(done.output.tree, again(done).tree) == []
 
 
 def test_an_upstream_of_one_folder_is_partial_and_any_other_is_whole() -> None:
@@ -239,9 +239,9 @@ class TestRequirements:
         self, world: World, text: bytes, stays: bool
     ) -> None:
         with_import(world, "python/acme/launch.py", b"import orjson\n" + text)
-        done, manifest = cut_of(world, spec="importing")
+        done, _ = cut_of(world, spec="importing")
         assert ("grpcio" in requirements(done)) is stays
-        verify(done, manifest)
+        verify(done)
 
     @pytest.mark.parametrize(
         ("path", "text", "stays"),
@@ -255,17 +255,17 @@ class TestRequirements:
         self, world: World, path: str, text: bytes, stays: bool
     ) -> None:
         with_import(world, path, text)
-        done, manifest = cut_of(world, spec="importing")
+        done, _ = cut_of(world, spec="importing")
         assert ("orjson" in requirements(done)) is stays
         why = "Nothing imports it any more."
         assert [record.batch for record in done.records if record.why == why] == ([] if stays else ["grpc"])
-        verify(done, manifest)
+        verify(done)
 
     def test_one_that_upstream_does_not_import_is_for_a_person_to_judge(self, world: World) -> None:
         with_import(world, "python/acme/launch.py", b"")
-        done, manifest = cut_of(world, spec="importing")
+        done, _ = cut_of(world, spec="importing")
         with pytest.raises(BuildError, match=r"the dependency 'orjson' is imported nowhere"):
-            verify(done, manifest)
+            verify(done)
 
     def test_one_of_a_file_that_is_no_project_of_a_package_leaves_as_stated(self, world: World) -> None:
         text = b'[project]\ndependencies = ["one", "two"]\n'

@@ -221,7 +221,7 @@ def world_files(world: World) -> tuple[Mapping[str, bytes], Mapping[str, Any]]:
 
 def problem_of(manifest: Manifest, known: About) -> tuple[Problem, ...]:
     try:
-        verify(cut(UPSTREAM, manifest, about=known), manifest)
+        verify(cut(UPSTREAM, manifest, about=known))
     except BuildError as error:
         return error.problems
     return ()

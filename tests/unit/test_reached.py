@@ -21,7 +21,7 @@ from builder.pipeline.graph_answers import graph_answers, uncertain_json
 from builder.pipeline.measure import reasons
 from builder.pipeline.model import Cut
 from builder.pipeline.ranges import About
-from builder.pipeline.verify import again, output_world
+from builder.pipeline.verify import again
 from builder.select.rules import select
 from builder.tree import Snapshot
 
@@ -121,7 +121,7 @@ def test_what_only_a_folded_branch_reached_leaves_with_all_that_it_alone_held() 
     rest = "facts: {predicates: {pkg.kind.is_odd: false}}\nbatches: []\n"
     found = done(files, rest)
     assert {"odd.py", "odder.py"} <= left(found)
-    assert found.output.tree == again(found, found.manifest).tree
+    assert found.output.tree == again(found).tree
     assert "python/pkg/odd.py" not in found.laid
     table = rows(found.upstream.tree, found.output.tree, reasons(found), {}, {})
     assert {row.batch for row in table if row.verdict == "removed"} == {"base"}
@@ -157,7 +157,7 @@ def test_a_rule_overrides_reach_both_ways() -> None:
     }
     found = done({**files, "held.py": "X = 1\n"}, rest)
     assert left(found) == {"used.py", "models/registry.py"}
-    graphs = graph_answers(found, output_world(found, found.manifest), found.manifest)
+    graphs = graph_answers(found, found.manifest)
     listed = json.loads(uncertain_json(found, graphs))
     assert {row["module"] for row in listed["modules"]} == {"pkg.alone", "pkg.held"}
 

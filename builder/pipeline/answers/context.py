@@ -25,7 +25,7 @@ class Context:
     """One outcome and the manifest that it was made with; `reasons`: path -> the statements behind it."""
 
     def __init__(self, outcome: Outcome, manifest: Manifest) -> None:
-        self.cut, self.after, self.graphs = outcome.cut, outcome.after, outcome.graphs
+        self.cut, self.after, self.graphs = outcome.cut, outcome.cut.after, outcome.graphs
         self.reasons = {row.path: (row.reason, *row.also) for row in outcome.figures.rows}
         self.manifest = manifest
         self.batches: Mapping[str, Batch] = {batch.id: batch for batch in manifest.batches}

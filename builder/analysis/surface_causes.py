@@ -136,7 +136,8 @@ class Causes:
         if name is None:
             return None
         home = self.sources.module(name.rpartition(".")[0])
-        return (self.path(home[0]) if home and home[0] in self.removals.by_path else None) or self.name(name)
+        removed = self.path(home.path) if home and home.path in self.removals.by_path else None
+        return removed or self.name(name)
 
     def edit(self, place: Place, *words: str) -> Reason | None:
         """Return an edit of the place's scope, or a patch of its file, that removes one of these words."""
@@ -237,7 +238,7 @@ class Causes:
     def _file_of(self, name: str) -> str | None:
         while name := name.rpartition(".")[0]:
             if module := self.sources.module(name):
-                return module[0]
+                return module.path
         return None
 
     # -- what was added ------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ class Sources:
         if file is None:
             return None
         body, function = file.tree.body, None
-        for name in scope.split("."):
+        for name in filter(None, scope.split(".")):
             inner = next(
                 (s for s in own_statements(body) if isinstance(s, _DEFINITIONS) and s.name == name), None
             )
@@ -81,13 +81,12 @@ class Sources:
             body, function = inner.body, None if isinstance(inner, ast.ClassDef) else inner
         return Reader(self, path, module, file, function)
 
-    def module(self, name: str) -> tuple[str, str, Module] | None:
-        """Path, name and content of a module of the packages."""
+    def module(self, name: str) -> Reader | None:
+        """A reader of the names of a module of the packages."""
         for path in reversed(path_of(name, self.packages) or ()):
             self._asked[path] = self.blob(path)
             if path in self.snapshot:
-                file = self.parsed(path)
-                return (path, name, file) if file is not None else None
+                return self.reader(path, name)
         return None
 
 
@@ -321,44 +320,39 @@ class Reader:
 
     def global_name(self, name: str, depth: int = 0) -> Bound | None:
         """What a name of the module stands for."""
-        if depth > _MAX_DEPTH:
+        whole = self.sources.reader(self.path, self.name)
+        if whole is None or depth > _MAX_DEPTH:
             return None
-        whole = self.sources.parsed(self.path)
-        if whole is None:
-            return None
-        bindings = self.bindings(whole.tree)
+        bindings = self.bindings(whole.file.tree)
         bound = bindings.get(name)
         if isinstance(bound, ast.ImportFrom):
             return self._imported(bound, name, depth)
         if bound is not None:
-            return Reader(self.sources, self.path, self.name, whole), bound
+            return whole, bound
         if name in bindings:
             return None
         stars = (
             s
-            for s in own_statements(whole.tree.body)
+            for s in own_statements(whole.file.tree.body)
             if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"
         )
         return next((f for star in stars if (f := self._imported(star, name, depth))), None)
 
     def _imported(self, stmt: ast.ImportFrom, name: str, depth: int) -> Bound | None:
         """What a name stands for that the statement binds, or that may be one of its `*`."""
-        located = self._exporter(stmt)
-        if located is None:
-            return None
         original = next((a.name for a in stmt.names if (a.asname or a.name) == name), name)
-        path, module, file = located
-        return Reader(self.sources, path, module, file).global_name(original, depth + 1)
+        source = self._source(stmt)
+        return source.global_name(original, depth + 1) if source is not None else None
 
     def exporter(self, name: str) -> Module | None:
         """The module of the tree that a name is imported from; None for a name that is not imported."""
         whole = self.sources.parsed(self.path)
         bound = self.bindings(whole.tree).get(name) if whole is not None else None
-        located = self._exporter(bound) if isinstance(bound, ast.ImportFrom) else None
-        return located[2] if located is not None else None
+        source = self._source(bound) if isinstance(bound, ast.ImportFrom) else None
+        return source.file if source is not None else None
 
-    def _exporter(self, stmt: ast.ImportFrom) -> tuple[str, str, Module] | None:
-        """Path, name and content of the module of the tree that an import statement names."""
+    def _source(self, stmt: ast.ImportFrom) -> Reader | None:
+        """The module of the tree that an import statement names."""
         return self.sources.module(imported_module(stmt, package_of(self.path, self.name)))
 
 

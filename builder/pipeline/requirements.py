@@ -16,7 +16,7 @@ from builder.analysis.projects import (
     requirement_name,
 )
 from builder.errors import Mark, Problem
-from builder.gates.dependencies import unused
+from builder.gates.packaging import unused
 from builder.graph.modules import SummaryCache
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule, TomlEdit

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.projects import externals, projects
-from builder.gates import dependencies
+from builder.gates import packaging
 from builder.graph.modules import Summary, python_paths
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
@@ -102,7 +102,7 @@ def unimported(tree: IndexedTree, manifest: Manifest) -> list[str]:
         {
             row.name
             for project in projects(tree.snapshot, manifest.packages)
-            for row in dependencies.unused(project, externals(tree, project), manifest)
+            for row in packaging.unused(project, externals(tree, project), manifest)
         }
     )
 

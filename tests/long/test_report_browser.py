@@ -12,7 +12,7 @@ from report_of_small_world import shown_of_small_world
 
 from builder.emit.report_html import report_html
 from builder.pipeline.answers.context import Context
-from builder.pipeline.answers.paths import path_answer
+from builder.pipeline.answers.names import path_answer
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from builder.errors import Mark
 from builder.graph.modules import Import, Summary
 from builder.graph.reach import Edge
 from builder.manifest.statements import BASE, Batch, Option, Word
-from builder.pipeline.answers.paths import named_paths
+from builder.pipeline.answers.names import named_paths
 from builder.pipeline.answers.surface import removal_of_flag
 from builder.pipeline.build import idle
 from builder.pipeline.graph_answers import needs

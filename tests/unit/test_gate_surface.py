@@ -10,8 +10,7 @@ from gate_worlds import manifest, package, rule, snapshot
 
 from builder.analysis.indexed_tree import world
 from builder.analysis.removals import Removals, index_removals
-from builder.analysis.surface_causes import Accounts
-from builder.analysis.surface_diff import Difference, Surfaces
+from builder.analysis.surface_diff import Accounts, Difference, Surfaces
 from builder.analysis.surface_diff import compare as compare_with
 from builder.errors import Mark, Problem
 from builder.gates.surface import problems

@@ -18,7 +18,7 @@ from builder.manifest.load import load
 from builder.manifest.model import Manifest
 from builder.manifest.switches import switch_off
 from builder.pipeline.answers.context import Context
-from builder.pipeline.answers.paths import path_answer
+from builder.pipeline.answers.names import path_answer
 from builder.pipeline.cut import cut
 from builder.pipeline.measure import reasons
 from builder.pipeline.model import Cut

@@ -18,7 +18,7 @@ from test_outcome import Step, run
 import builder.emit.report_html
 from builder.emit.report_html import report_html
 from builder.pipeline.answers.context import Context
-from builder.pipeline.answers.paths import path_answer
+from builder.pipeline.answers.names import path_answer
 from builder.pipeline.answers.readings import answers
 from builder.pipeline.build import Build
 from builder.pipeline.report_page import split_hunks

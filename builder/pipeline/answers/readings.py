@@ -11,8 +11,13 @@ from typing import get_args
 from builder.graph.names import locate, module_of
 from builder.pipeline.answers.answer import Answer, Kind
 from builder.pipeline.answers.context import Context
-from builder.pipeline.answers.names import name_answers, package_answer, word_answer
-from builder.pipeline.answers.paths import named_paths, path_answers
+from builder.pipeline.answers.names import (
+    name_answers,
+    named_paths,
+    package_answer,
+    path_answers,
+    word_answer,
+)
 from builder.pipeline.answers.statements import batch_answer, fact_answers, requirement_answer, scope_answer
 from builder.pipeline.answers.surface import names_of, surface_answers, value_answer
 

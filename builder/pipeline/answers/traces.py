@@ -17,7 +17,7 @@ from builder.emit.figures import EXTENSIONS, extension
 from builder.emit.ledger import Row
 from builder.graph.names import module_of
 from builder.pipeline.answers.context import Context
-from builder.pipeline.answers.paths import holder
+from builder.pipeline.answers.names import holder
 from builder.pipeline.architectures import registered
 from builder.select.families import Families, words_of
 

@@ -218,7 +218,9 @@ def after(done: Cut, path: str, old: str, new: str, whole: bool = False) -> list
     else:
         before, changed = before.restrict([path]), changed.restrict([path])
     removals = index_removals(manifest, done.decided.removed, done.specialized.lost)
-    found = compare(before, surface_of(before, manifest.packages), changed, manifest, removals)
+    found = compare(
+        before, surface_of(before, manifest.packages), changed, manifest, removals, lambda _: None
+    )
     return problems(found, world(changed.restrict([path]), manifest.packages))
 
 

@@ -37,7 +37,7 @@ def surfaces() -> Surfaces:
         batches=(Batch("b", "because", here, options=(Option(("mode",), ("b",), "b", mark=here),)),)
     )
     removals = index_removals(stated, {"python/pkg/gone.py": rule("gone.py")}, {})
-    return compare(before, surface(before, stated.packages), after, stated, removals)
+    return compare(before, surface(before, stated.packages), after, stated, removals, lambda _: None)
 
 
 def test_the_file_fits_its_schema() -> None:
@@ -89,7 +89,12 @@ def test_a_flag_that_another_tool_still_has_is_not_lost() -> None:
     after = before.replace(dict.fromkeys(removed))
     stated = manifest()
     found = compare(
-        before, surface(before, stated.packages), after, stated, index_removals(stated, removed, {})
+        before,
+        surface(before, stated.packages),
+        after,
+        stated,
+        index_removals(stated, removed, {}),
+        lambda _: None,
     )
     assert lost_names(found, "pkg.server", []) == {"models": [("Flags of tools", ["--own"])]}
     assert lost_names(found, "pkg.one", []) == {

@@ -1,5 +1,4 @@
-"""The static checks of the output before anything is written: one gate per file, findings as problems;
-G009 compares in the registry.
+"""The static checks of the output before anything is written: one gate per file, findings as problems.
 
 A gate compares the output with upstream; what upstream has too is no finding.
 """

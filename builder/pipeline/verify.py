@@ -7,23 +7,52 @@ overlay, with the statement of the manifest that brings it in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
+from builder import progress
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removals
 from builder.errors import BuildError, Mark, Problem
-from builder.gates.registry import Evidence, check
+from builder.gates import (
+    attributes,
+    guarantees,
+    imports,
+    names,
+    packaging,
+    parse,
+    stated_values,
+    surface,
+    symbols,
+)
 from builder.graph.reach import undeclared, unmatched
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Batch, Rule
+from builder.native import gate as native
 from builder.overlay.record import Record
 from builder.pipeline.model import Cut
 from builder.pipeline.ranges import kept_to
 from builder.pipeline.reduce import Setting, specialize_once
 from builder.pipeline.starts import edges_of
 from builder.source.textdiff import runs
-from builder.tree import Snapshot
+from builder.tree import Snapshot, Tree
 
 BROKEN = "it uses what is gone"
+#: Paths of a second run that are listed one by one; the others are counted.
+SHOWN = 20
+#: Gates that compare two trees and need nothing else, in the order in which findings are worth reading. G010
+#: (`pipeline/unresolved_uses.py`) stops a build before there is an output, and G012 (`emit/lock.py`) after.
+TREE_GATES: dict[str, Callable[[IndexedTree, IndexedTree, Manifest, Removals], list[Problem]]] = {
+    "G001": parse.check,
+    "G005": symbols.check,
+    "G002": imports.check,
+    "G003": names.check,
+    "G004": attributes.check,
+    "G007": guarantees.check,
+    "G008": packaging.check,
+    "G014": stated_values.check,
+}
 #: Gates whose places are in the output; the others state upstream's.
 _OF_THE_OUTPUT = frozenset(["G001", "G002", "G003", "G004", "G007", "G008", "G011", "R010"])
 
@@ -42,16 +71,14 @@ def problems(done: Cut, twice: bool = False) -> list[Problem]:
     done where a pin is proven, not at every build.
     """
     manifest, after = done.manifest, done.after
-    evidence = Evidence(
-        before=done.before,
-        after=after,
-        manifest=manifest,
-        removals=done.removals,
-        surfaces=done.surfaces,
-        native_findings=done.findings,
-        second_run=(lambda: again(done).tree) if twice else None,
-    )
-    findings = list(check(evidence))
+    gates: list[Callable[[], list[Problem]]] = [
+        *(partial(gate, done.before, after, manifest, done.removals) for gate in TREE_GATES.values()),
+        lambda: surface.problems(done.surfaces, after),
+        lambda: native.new(native.check(done.output), done.findings),
+        lambda: compare(done.output.tree, again(done).tree) if twice else [],
+    ]
+    findings = [problem for gate in progress.counted("gates", gates) for problem in gate()]
+    progress.summary(f"{len(gates)} gates")
     # imports by value that the manifest does not declare, in reached modules (R010), and declarations that
     # match nothing (R009); one for the models that stay may have lost all of its modules in the output
     declared = manifest.roots.dynamic
@@ -85,6 +112,20 @@ def broken_files(done: Cut) -> Mapping[str, Rule]:
             reason = f"{BROKEN} ({problem.code} {problem.message})"
             leaving[path] = replace(given[path], pattern=reason, verdict="follow", batch=BASE)
     return leaving
+
+
+def compare(first: Tree, second: Tree) -> list[Problem]:
+    """Return G009 for each path on which the output and the output of the output differ."""
+    if first.id == second.id:
+        return []
+    paths = [p for p in sorted({*first, *second}) if first.get(p) != second.get(p)]
+    problems = []
+    for path in paths[:SHOWN]:
+        how = "removed" if path not in second else "added" if path not in first else "changed again"
+        problems.append(Problem("G009", f"{path} is {how} by a second run", upstream=Mark(path)))
+    if len(paths) > SHOWN:
+        problems.append(Problem("G009", f"a second run changes {len(paths)} paths; {SHOWN} are listed"))
+    return problems
 
 
 def again(done: Cut) -> Snapshot:

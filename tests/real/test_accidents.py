@@ -11,10 +11,10 @@ from pins import PACKAGES
 from builder.analysis.indexed_tree import IndexedTree, world
 from builder.analysis.removals import Removals, index_removals
 from builder.errors import Mark, Problem
-from builder.gates.registry import TREE_GATES
 from builder.graph.modules import known_of
 from builder.manifest.model import Manifest, Roots, Upstream
 from builder.manifest.statements import Rule
+from builder.pipeline.verify import TREE_GATES
 
 SRT = "python/sglang/srt/"
 RULE = Mark("manifest.yaml", 42, 7)

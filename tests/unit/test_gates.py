@@ -9,8 +9,8 @@ from gate_worlds import dropped, manifest, package, rule, worlds
 from builder.analysis.removals import Removals, index_removals
 from builder.errors import BuildError, Mark
 from builder.gates import attributes, imports, names, parse, symbols
-from builder.gates.registry import TREE_GATES, compare
 from builder.manifest.statements import Absent, Batch, Edit, Fact, WholeFile
+from builder.pipeline.verify import TREE_GATES, compare
 
 HERE = Mark("manifest.yaml", 3, 5)
 NOTHING = Removals()

@@ -13,7 +13,6 @@ from builder.analysis.projects import projects
 from builder.cli import options
 from builder.emit import ledger
 from builder.errors import BuildError, Problem
-from builder.gates.registry import SHOWN, compare
 from builder.manifest.load import load
 from builder.manifest.model import Manifest
 from builder.manifest.switches import switch_off
@@ -24,7 +23,7 @@ from builder.pipeline.measure import reasons
 from builder.pipeline.model import Cut
 from builder.pipeline.outcome import outcome_of
 from builder.pipeline.prune import partial_paths
-from builder.pipeline.verify import again, verify
+from builder.pipeline.verify import SHOWN, again, compare, verify
 from builder.tree import Entry, Snapshot, Tree, blob_id
 from builder.upstream.model import Upstream, snapshot
 

@@ -10,11 +10,10 @@ from small_world import small_world
 from test_pipeline_cut import resolved
 
 from builder.errors import BuildError, Problem
-from builder.gates.registry import compare
 from builder.manifest.load import load
 from builder.pipeline.cut import cut
 from builder.pipeline.model import Cut
-from builder.pipeline.verify import again, verify
+from builder.pipeline.verify import again, compare, verify
 from builder.upstream.model import snapshot
 
 NEWER = b"def both(a):\n    from acme.server import Server, report\n\n    match a with:\n        yes\n"

@@ -90,7 +90,7 @@ def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str, Any]:
     """The figures of one upstream: lines, files, wheels, and what an import takes on both sides."""
     from builder.manifest.load import load_default
-    from builder.pipeline.build import version_of
+    from builder.pipeline.build import Build
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources, snapshot
     from builder.upstream.resolve import resolve
@@ -100,7 +100,7 @@ def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str,
     place = Path(mirror) if mirror else None
     upstream = resolve(pin, Sources.of(manifest, place, default_cache(), False))
     before = snapshot(upstream)
-    version = version_of(upstream, manifest)
+    version = Build(upstream, manifest).version
     theirs = wheel(before, version, upstream.commit, manifest)
     with tempfile.TemporaryDirectory(prefix="gains-") as name:
         scratch = Path(name)

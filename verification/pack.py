@@ -142,10 +142,10 @@ def _found(spec: str, output: subjects.Output, cache: Path) -> tuple[Upstream, M
 def _wheel(upstream: Upstream, manifest: Manifest) -> Wheel:
     """Upstream's wheel, made by the writer that makes ours."""
     from builder.emit.wheel import build_wheel
-    from builder.pipeline.build import version_of
+    from builder.pipeline.build import Build
     from builder.upstream.model import snapshot
 
-    version, project = version_of(upstream, manifest), manifest.upstream.project
+    version, project = Build(upstream, manifest).version, manifest.upstream.project
     return build_wheel(snapshot(upstream), version, upstream.commit, project=project)
 
 

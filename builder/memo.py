@@ -16,7 +16,6 @@ from typing import ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Q = TypeVar("Q")
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -73,30 +72,6 @@ def recall_each(
     for number, result in made.items():
         store.put(kind, keys[number], pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
     return [made[number] if data is None else pickle.loads(data) for number, data in enumerate(known)]
-
-
-def recall_while(
-    kind: str,
-    given: tuple[object, ...],
-    answer: Callable[[Q], object],
-    make: Callable[[], tuple[Mapping[Q, object], T]],
-) -> T:
-    """Like `recall` for a result that also rests on answers to questions.
-
-    `make` gives the questions with their answers, and the result, which holds while `answer` says the same.
-    """
-    store = _store
-    if store is None:
-        return make()[1]
-    key = digest(*given)
-    data = store.get(kind, key)
-    if data is not None:
-        known: tuple[Mapping[Q, object], T] = pickle.loads(data)
-        if all(answer(question) == before for question, before in known[0].items()):
-            return known[1]
-    answers, made = make()
-    store.put(kind, key, pickle.dumps((dict(answers), made), pickle.HIGHEST_PROTOCOL))
-    return made
 
 
 def remembered(function: Callable[P, T]) -> Callable[P, T]:

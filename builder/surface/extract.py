@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from builder.graph.modules import python_paths
 from builder.graph.names import module_of
-from builder.memo import recall_while
+from builder.memo import recall
 from builder.surface.model import Item, Key, Place, Surface
 from builder.surface.recognise import gathered_flags, recognise
 from builder.surface.scan import sights
@@ -19,6 +19,11 @@ from builder.upstream.commits import project_table
 def surface(snapshot: Snapshot, packages: Mapping[str, str]) -> Surface:
     """The surface of the Python files and of the projects of a tree."""
     sources = Sources(snapshot, packages)
+    return recall("surface of a tree", (snapshot.tree.id, packages), lambda: _surface(sources))
+
+
+def _surface(sources: Sources) -> Surface:
+    snapshot = sources.snapshot
     items: dict[Key, list[Item]] = {}
     for path in python_paths(snapshot):
         for item in _of_file(sources, path):
@@ -30,23 +35,14 @@ def surface(snapshot: Snapshot, packages: Mapping[str, str]) -> Surface:
     return {key: _merged(items[key]) for key in sorted(_settled(items))}
 
 
-def _of_file(sources: Sources, path: str) -> tuple[Item, ...]:
-    """The items of one file. They rest on the files that were asked for to follow its names."""
-
-    def read() -> Iterator[Item]:
-        file = sources.part(path)
-        if file is not None:
-            module = module_of(path, sources.packages) or ""
-            for sight in sights(file):
-                yield from recognise(sight, Reader(sources, path, module, file, sight.around.function))
-            yield from gathered_flags(Reader(sources, path, module, file))
-
-    def make() -> tuple[Mapping[str, str | None], tuple[Item, ...]]:
-        asked = sources.watch()
-        return asked, tuple(read())
-
-    given = (path, sources.blob(path), sources.packages)
-    return recall_while("surface of a file", given, sources.blob, make)
+def _of_file(sources: Sources, path: str) -> Iterator[Item]:
+    """The items of one file."""
+    file = sources.part(path)
+    if file is not None:
+        module = module_of(path, sources.packages) or ""
+        for sight in sights(file):
+            yield from recognise(sight, Reader(sources, path, module, file, sight.around.function))
+        yield from gathered_flags(Reader(sources, path, module, file))
 
 
 def _scripts(path: str, data: bytes) -> Iterator[Item]:

@@ -34,26 +34,14 @@ class Sources:
         self.packages = packages
         self._parsed: dict[str, Module | None] = {}
         self.bindings: dict[ast.AST, Bindings] = {}
-        self._asked: dict[str, str | None] = {}
-
-    def blob(self, path: str) -> str | None:
-        """The blob id of a path; None where there is none."""
-        entry = self.snapshot.tree.get(path)
-        return entry.blob if entry is not None else None
-
-    def watch(self) -> Mapping[str, str | None]:
-        """From now on the paths that modules are looked for at, with their blobs."""
-        self._asked = {}
-        return self._asked
 
     def parsed(self, path: str) -> Module | None:
         """A file of the tree; None when there is none, or when it does not parse."""
-        blob = self.blob(path)
-        if blob is None:
+        if path not in self.snapshot:
             return None
-        if blob not in self._parsed:
-            self._parsed[blob] = _parsed(self.snapshot[path], path)
-        return self._parsed[blob]
+        if path not in self._parsed:
+            self._parsed[path] = _parsed(self.snapshot[path], path)
+        return self._parsed[path]
 
     def part(self, path: str) -> Module | None:
         """The part of a file that can be surface; None when there is none, or when it does not parse."""
@@ -84,7 +72,6 @@ class Sources:
     def module(self, name: str) -> Reader | None:
         """A reader of the names of a module of the packages."""
         for path in reversed(path_of(name, self.packages) or ()):
-            self._asked[path] = self.blob(path)
             if path in self.snapshot:
                 return self.reader(path, name)
         return None

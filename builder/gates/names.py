@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from builder.analysis.removals import Removals, because
 from builder.errors import Problem
 from builder.graph.modules import python_paths
 from builder.manifest.model import Manifest
-from builder.memo import recall_each
 
 RULES = "F821,F822,F811"
 
@@ -40,7 +39,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         return []
     files = {f"after/{p}": after.snapshot[p] for p in changed}
     files |= {f"before/{p}": before.snapshot[p] for p in changed if p in old}
-    all_findings = sorted(_recalled(files))
+    all_findings = findings(files)
     known = {(f.path[7:], f.code, f.symbol) for f in all_findings if f.path.startswith("before/")}
     seen: set[tuple[str, str, str]] = set()
     problems: list[Problem] = []
@@ -101,20 +100,6 @@ def _problem(finding: Finding, before: IndexedTree, after: IndexedTree, removals
         tail = f"{at}{because(reason)}"
     message, cause = f"{path}:{line}: {text}{tail}", f"{code} {symbol}{because(reason)}"
     return after.problem("G003", path, line, message, reason.mark if reason else None, hint, cause)
-
-
-def _recalled(files: Mapping[str, bytes]) -> list[Finding]:
-    """The findings about these files: ruff reads only those that it has not read in an earlier run."""
-    paths = list(files)
-
-    def make(numbers: Sequence[int]) -> list[list[Finding]]:
-        by_path: dict[str, list[Finding]] = {paths[number]: [] for number in numbers}
-        for finding in findings({path: files[path] for path in by_path}):
-            by_path[finding.path].append(finding)
-        return list(by_path.values())
-
-    each = recall_each("undefined names", [(path, files[path]) for path in paths], make)
-    return [finding for of_file in each for finding in of_file]
 
 
 def findings(files: Mapping[str, bytes]) -> list[Finding]:

@@ -14,7 +14,6 @@ from builder.errors import Mark, Problem
 from builder.graph.names import folder_of, locate, module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact, Rule
-from builder.memo import recall, recall_each
 from builder.pipeline.prune import folders_of, python_modules
 from builder.pipeline.ranges import VERSIONS_HINT, matches_nothing
 from builder.select.rules import holds_path
@@ -29,7 +28,19 @@ _INNER = re.compile(rb"(?<=\W)[A-Za-z_]\w*(?=\W)")
 
 def names_nowhere(upstream: Snapshot, manifest: Manifest) -> frozenset[str]:
     """Return the parts of stated names that source text must hold and no Python file of upstream has."""
-    return _unused(frozenset(name for _, name, _ in _names(manifest)), upstream)
+    texts = [upstream[path] for path in upstream if path.endswith(".py")]
+    words = frozenset().union(*map(file_counts, texts))
+    joined = b"\n".join(words)  # an identifier may be a part of a word; the words are a tenth of the text
+
+    def is_held(name: bytes) -> bool:
+        if name in words or name in joined:
+            return True
+        inner = {*_INNER.findall(name)}
+        return not _IDENTIFIER.fullmatch(name) and any(
+            name in text for text in texts if file_counts(text).keys() >= inner
+        )
+
+    return frozenset(name for name in {name for _, name, _ in _names(manifest)} if not is_held(name.encode()))
 
 
 def unused_facts(manifest: Manifest, nowhere: frozenset[str]) -> list[Problem]:
@@ -60,28 +71,6 @@ def with_spelling(problems: Iterable[Problem], manifest: Manifest, upstream: Sna
         return replace(problem, hint=f"{near} {problem.hint}") if near else problem
 
     return [spelt(problem) for problem in problems]
-
-
-def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
-    """Return the names that no Python file holds."""
-    python = upstream.restrict(path for path in upstream if path.endswith(".py"))
-    texts = list(python.values())
-    words = recall("words of a tree", (python.tree.id,), lambda: frozenset().union(*map(file_counts, texts)))
-    missing = [name for name in names if name.encode() not in words]
-    joined = b"\n".join(words)  # an identifier may be a part of a word; the words are a tenth of the text
-    missing = sorted(name for name in missing if name.encode() not in joined)
-    others = [name.encode() for name in missing if not _IDENTIFIER.fullmatch(name.encode())]
-    inner = [{*_INNER.findall(other)} for other in others]
-
-    def held(some: Sequence[int]) -> list[bool]:
-        return [
-            any(others[n] in text for text in texts if file_counts(text).keys() >= inner[n]) for n in some
-        ]
-
-    known = recall_each("texts of a tree", [(python.tree.id, other) for other in others], held)
-    return frozenset(missing).difference(
-        n.decode() for n, is_held in zip(others, known, strict=True) if is_held
-    )
 
 
 def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import pytest
-from gate_worlds import PACKAGES, package, snapshot
+from gate_worlds import PACKAGES, manifest, package, snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 from memory_store import MemoryStore
 
 from builder import memo
 from builder.errors import Mark
-from builder.gates import names
-from builder.manifest.statements import AnchoredEdit, Span
+from builder.manifest.statements import AnchoredEdit, Batch, Option, Span
 from builder.overlay.anchored import edit
 from builder.overlay.recalled_edits import edit_or_recall
 from builder.overlay.record import Edited
-from builder.pipeline.unused_statements import _unused
+from builder.pipeline.unused_statements import names_nowhere
 from builder.surface.extract import surface
 from builder.surface.model import Surface
 
@@ -107,21 +105,6 @@ def test_edits_that_match_nothing_are_remembered_and_those_with_another_problem_
         assert (len(calls) == 1) is (times == 1)
 
 
-def test_ruff_reads_only_what_it_has_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = MemoryStore()
-    read: list[str] = []
-    real = names.findings
-    monkeypatch.setattr(names, "findings", lambda files: (read.extend(files), real(files))[1])
-    one, two = package({"a.py": "x = 1\n", "b.py": "y = 1\n"}), package({"a.py": "zzz\n", "b.py": "y = 2\n"})
-    changed = {f"after/{path}": two[path] for path in two}
-    with memo.using(store):
-        first = names._recalled(changed)
-        assert [finding.symbol for finding in first] == ["zzz"]
-        assert sorted(read) == ["after/python/pkg/a.py", "after/python/pkg/b.py"]
-        assert names._recalled({**changed, "after/python/pkg/b.py": one["python/pkg/b.py"]}) == first
-    assert read[2:] == ["after/python/pkg/b.py"]
-
-
 @given(
     st.frozensets(
         st.sampled_from(
@@ -136,6 +119,6 @@ def test_ruff_reads_only_what_it_has_not_read(monkeypatch: pytest.MonkeyPatch) -
 def test_names_are_searched_in_all_of_the_python(asked: frozenset[str], files: Mapping[str, str]) -> None:
     tree = snapshot(files)
     text = "\n".join(text for path, text in files.items() if path.endswith(".py"))
-    with memo.using(MemoryStore()):
-        for _ in range(2):
-            assert _unused(asked, tree) == {name for name in asked if name not in text}
+    here = Mark("manifest.yaml", 1, 1)
+    stated = Batch("b", "because", here, options=(Option(("*",), tuple(asked), "b", mark=here),))
+    assert names_nowhere(tree, manifest(batches=(stated,))) == {name for name in asked if name not in text}

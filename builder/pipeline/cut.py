@@ -12,6 +12,7 @@ from builder.analysis.indexed_tree import IndexedTree, world
 from builder.analysis.removals import index_removals
 from builder.analysis.surface_diff import Surfaces, compare
 from builder.emit.removed_features import with_tables
+from builder.gates.parse import uneditable, unparsed
 from builder.graph.modules import Summary, known_of, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
@@ -36,8 +37,6 @@ from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes, u
 from builder.pipeline.reduce import Setting, blamed, reduce
 from builder.pipeline.requirements import decide_requirements, drop_requirements
 from builder.pipeline.run import Recalled, Run, Stop, raise_problems
-from builder.pipeline.unparsed import problems as unparsed_problems
-from builder.pipeline.unparsed import unparsed
 from builder.pipeline.unused_statements import with_homes
 from builder.pipeline.verify import broken_files, true_places
 from builder.select.families import with_paths
@@ -110,8 +109,8 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     run.stop([*mistaken, *beyond(asked, edited)])
     files = upstream.restrict(pruned.kept).replace(overlaid.contents, overlaid.modes)
     errors = unparsed(files, upstream, staying)
-    uneditable = unparsed_problems(errors, files, staying, pruned, expanded)
-    run.stop(true_places(uneditable, upstream, files, expanded, overlaid.records))
+    unread = uneditable(errors, files, staying, pruned.removed, expanded)
+    run.stop(true_places(unread, upstream, files, expanded, overlaid.records))
 
     # specialize and lockstep, which asks what the comparison has read of the native code
     others, offered, findings = pending.result()

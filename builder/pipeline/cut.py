@@ -157,10 +157,11 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
         unmatched=unmatched(asked, matched | edited | declared),
         families=families,
     )
-    accounts = attribute(done).reason_at
-    surfaces = compare(offering, offered, output, expanded, removals, accounts)
+    attributed = attribute(done)
+    surfaces = compare(offering, offered, output, expanded, removals, attributed.reason_at)
     output = with_tables(output, surfaces, expanded)
-    return replace(done, output=output, after=world(output, asked.packages, parsed), surfaces=surfaces)
+    after = world(output, asked.packages, parsed)
+    return replace(done, output=output, after=after, surfaces=surfaces, attributed=attributed)
 
 
 def _read(

@@ -33,7 +33,8 @@ class Measured:
     @classmethod
     def of(cls, cut: Cut) -> Measured:
         """Measure a cut."""
-        return cls(attribute(cut), figures.line_counts(cut.upstream), figures.line_counts(cut.output))
+        attributed = cut.attributed or attribute(cut)
+        return cls(attributed, figures.line_counts(cut.upstream), figures.line_counts(cut.output))
 
     def figures(self, cut: Cut, manifest: Manifest) -> Figures:
         """What happened to every path and why, and the lines of both sides."""
@@ -49,7 +50,7 @@ def reasons(cut: Cut, attributed: Attributed | None = None) -> Mapping[str, Sequ
 
     `attributed`: what accounts for the specialized files, if that is known already.
     """
-    attributed = attributed or attribute(cut)
+    attributed = attributed or cut.attributed or attribute(cut)
     by_path = {path: _decided(cut, path) for path in cut.upstream.tree}
     edits: dict[str, list[Reason]] = {}
     # in the order of the manifest, not in the order of execution

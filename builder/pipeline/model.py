@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals
@@ -18,6 +19,9 @@ from builder.pipeline.prune import Pruned
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.results import Specialized
 from builder.tree import Snapshot
+
+if TYPE_CHECKING:
+    from builder.pipeline.attribution import Attributed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +49,4 @@ class Cut:
         tuple[str, Mark], ...
     ] = ()  # statements that match nothing at an upstream that is no pin
     families: Mapping[str, FamilyMatches] = field(default_factory=dict)  # batch -> what its words matched
+    attributed: Attributed | None = None  # what accounts for each edit; None for a cut that is recalled

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
-from builder.adapter import ENTRY
 from builder.errors import Problem
 from builder.graph.names import module_of, path_of
 from builder.manifest.model import Manifest
@@ -113,20 +112,14 @@ class _Scope:
 
     def _option(self, option: Option) -> Iterator[Option]:
         """Yield the option with those of its parts that no architecture that stays contains."""
+        every = architectures(self.upstream, self.upstream, self.manifest) if option.parts else ()
         for part in option.parts:
-            if not self._mentioned(part):
+            if not any(part in name for name in every):
                 message = f"No architecture of upstream's models has `{part}` in its name."
                 self.problems.append(matches_nothing(message, option.mark))
         absent = tuple(p for p in option.parts if not any(p in name for name in self.architectures))
         if absent or option.values or option.among or option.removed_models:
             yield replace(option, values=(*option.values, *absent))
-
-    def _mentioned(self, part: str) -> bool:
-        if self.manifest.roots.tables:
-            every = architectures(self.upstream, self.upstream, self.manifest)
-            return any(part in name for name in every)
-        paths = (p for p in self.upstream if self._name(p) and ENTRY.encode() in self.upstream[p])
-        return any(part.encode() in self.upstream[path] for path in paths)
 
     def needing(self, models: Iterable[Models]) -> str | None:
         """The first of these models, or of the architectures in such a list, that stays."""

@@ -32,6 +32,9 @@ from builder.pipeline.verify import verify
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream, deferred, snapshot
 
+#: What follows from the other parts of a cut, and is no part of an entry.
+_FOLLOWING = frozenset(["upstream", "before", "after", "attributed"])
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -171,8 +174,8 @@ class Outcomes:
 
     def _packed(self, done: Cut, graphs: GraphAnswers, measured: Measured) -> dict[str, bytes]:
         """Return the entries of an outcome; none if the statement of a part cannot be identified."""
-        names = (field.name for field in fields(done))
-        values = {n: getattr(done, n) for n in names if n not in ("upstream", "before", "after")}
+        names = (field.name for field in fields(done) if field.name not in _FOLLOWING)
+        values = {name: getattr(done, name) for name in names}
         cut, figures = self._packing.pack((values, graphs)), self._packing.pack(measured)
         if cut is None or figures is None:
             return {}

@@ -22,7 +22,7 @@ from builder.native import gate as native
 from builder.parallel import Future
 from builder.pipeline.architectures import facts_of
 from builder.pipeline.attribution import attribute
-from builder.pipeline.expand import expand
+from builder.pipeline.expand import expand, with_homes
 from builder.pipeline.model import Cut
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import overlay
@@ -37,7 +37,6 @@ from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes, u
 from builder.pipeline.reduce import Setting, blamed, reduce
 from builder.pipeline.requirements import decide_requirements, drop_requirements
 from builder.pipeline.run import Recalled, Run, Stop, raise_problems
-from builder.pipeline.unused_statements import with_homes
 from builder.pipeline.verify import broken_files, true_places
 from builder.select.families import with_paths
 from builder.select.rules import select

@@ -13,7 +13,7 @@ from builder.errors import CODES
 from builder.graph.names import module_of, path_of
 from builder.manifest.statements import BASE, Batch, Reason
 from builder.pipeline.answers.context import Context, reasons_of, restore_path, restore_statement
-from builder.pipeline.answers.statements import requirement_reasons
+from builder.pipeline.answers.readings import requirement_reasons
 from builder.pipeline.answers.surface import item_answer
 from builder.pipeline.attribution import RemovedLines
 from builder.pipeline.measure import Figures

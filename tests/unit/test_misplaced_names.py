@@ -6,7 +6,7 @@ import pytest
 from gate_worlds import snapshot
 from manifest_text import manifest
 
-from builder.pipeline.unused_statements import misplaced_names, names_nowhere, unused_facts
+from builder.pipeline.expand import misplaced_names, names_nowhere, unused_facts
 
 # `pkg.deep` and `pkg.deep.down` are packages without an `__init__.py`
 FILES = {

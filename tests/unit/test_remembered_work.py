@@ -16,7 +16,7 @@ from builder.manifest.statements import AnchoredEdit, Batch, Option, Span
 from builder.overlay.anchored import edit
 from builder.overlay.recalled_edits import edit_or_recall
 from builder.overlay.record import Edited
-from builder.pipeline.unused_statements import names_nowhere
+from builder.pipeline.expand import names_nowhere
 from builder.surface.extract import surface
 from builder.surface.model import Surface
 

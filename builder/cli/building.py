@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from builder.cli import options, output, stages
 from builder.cli.cache_file import recalled
-from builder.emit import write
+from builder.emit import lock, write
 from builder.errors import BuildError
 from builder.pipeline import lockfile, request_key
 from builder.pipeline.build import BUILD, idle, summary
@@ -50,8 +50,8 @@ def _is_current(request: Request, build: Build, out: Path) -> bool:
 
 def _drift(request: Request, proof: Proof) -> str | None:
     """How a build differs from what the lock has, as a sentence. Raises BuildError where it must not."""
-    scope = request.manifest.scope_name
-    return lockfile.confirm(request.root, request.upstream, proof, request.switched, scope)
+    known = lockfile.known(request.root, request.manifest.scope_name)
+    return lock.drift(known, request.upstream, proof, request.switched)
 
 
 class _Built(NamedTuple):

@@ -1,4 +1,4 @@
-"""Reads and writes manifest.lock: a locked pin must come out again, and a new proof is written whole."""
+"""Reads and writes manifest.lock: a new proof is written whole."""
 
 from __future__ import annotations
 
@@ -15,15 +15,6 @@ from builder.errors import Mark, fail
 from builder.manifest.model import DEFAULT_SCOPE, Manifest
 from builder.pipeline.ranges import about
 from builder.upstream.model import Upstream
-
-
-def confirm(root: Path, pin: str, proof: lock.Proof, switched: str, scope: str = DEFAULT_SCOPE) -> str | None:
-    """Compare with what the lock beside the manifest has of a scope. Return the drift in a sentence, None if
-    everything came out again; `switched`: which batches options switch, in words.
-
-    Raises BuildError: G012 if a locked pin did not reproduce, M008 for a lock that cannot be read.
-    """
-    return lock.drift(known(root, scope), pin, proof, switched)
 
 
 def record(

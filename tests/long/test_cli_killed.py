@@ -24,9 +24,9 @@ CALLS = (
     "builder.pipeline.cut:overlay",
     "builder.pipeline.reduce:specialize",
     "builder.pipeline.reduce:lockstep.follow",
-    "builder.pipeline.verify:check",
+    "builder.pipeline.verify:true_places",
     "builder.pipeline.build:build_wheel",
-    "builder.pipeline.lockfile:confirm",
+    "builder.emit.lock:drift",
 )
 
 #: where folders cannot be exchanged, the last stages are others

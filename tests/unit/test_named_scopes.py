@@ -11,7 +11,7 @@ import pytest
 from manifest_text import HEAD, manifest, problems, schema
 from test_emit_lock import PROOF
 
-from builder.emit.lock import Edited, from_bytes
+from builder.emit.lock import Edited, drift, from_bytes
 from builder.emit.scope_page import scope_page
 from builder.errors import BuildError
 from builder.manifest.load import load, parse
@@ -19,7 +19,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.switches import options
 from builder.pipeline.build import Build
-from builder.pipeline.lockfile import confirm, known, record
+from builder.pipeline.lockfile import known, record
 from builder.pipeline.ranges import UNKNOWN, excused
 
 ROOT = Path(__file__).parents[2]
@@ -230,10 +230,10 @@ def test_the_lock_holds_a_proof_for_each_scope_and_pin(tmp_path: Path) -> None:
     said = record(tmp_path, "seed", other, "", "large")
     assert said == "manifest.lock records 'seed' in the scope large."
     assert known(tmp_path)["seed"] == PROOF and known(tmp_path, "large")["seed"] == other
-    assert confirm(tmp_path, "seed", other, "", "large") is None
+    assert drift(known(tmp_path, "large"), "seed", other) is None
     with pytest.raises(BuildError, match="G012"):
-        confirm(tmp_path, "seed", PROOF, "", "large")
-    assert "not in manifest.lock" in str(confirm(tmp_path, "seed", PROOF, "", "small-wheel"))
+        drift(known(tmp_path, "large"), "seed", PROOF)
+    assert "not in manifest.lock" in str(drift(known(tmp_path, "small-wheel"), "seed", PROOF))
 
 
 def test_the_lock_says_whether_a_pin_has_another_output_now(tmp_path: Path) -> None:

@@ -77,7 +77,6 @@ def command(names: bool, only: str | None, **shared: Any) -> None:
 def _families(request: options.Request, upstream: Upstream, known: About) -> Mapping[str, FamilyMatches]:
     """What the words of the batches match, whatever problems the cut has."""
     with recalled(request.cache) as recall:
-        done = Outcomes(upstream, request.manifest, known, recall).recalled_cut()
-        if done is None:
-            done = cut(snapshot(upstream), request.manifest, lambda problems: None, recall, known)
-        return done.families
+        if done := Outcomes(upstream, request.manifest, known, recall).recall():
+            return done.cut.families
+        return cut(snapshot(upstream), request.manifest, lambda problems: None, recall, known).families

@@ -17,7 +17,7 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.record import RecordedCut
 from builder.emit.removed_features import with_tables
 from builder.errors import BuildError, Problem
-from builder.graph.modules import Summary, known_of, summaries
+from builder.graph.modules import Summary, SummaryCache, known_of, summaries
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.pipeline.cut import cut
@@ -106,11 +106,6 @@ class Outcomes:
         """Return the outcome if it is remembered; if only reasons changed since, it is measured again."""
         return self._outcome(self._recalled.outcomes)
 
-    def recalled_cut(self) -> Cut | None:
-        """Return the cut if it is remembered."""
-        known = self._cut(self._recalled.outcomes)
-        return known[0] if known is not None else None
-
     def recorded(self, record: RecordedCut, tree: str) -> Outcome | None:
         """Return the outcome that a record holds, measured again if only reasons changed since; None if it is
         of other statements or another upstream, cannot be read, or holds an output other than `tree`."""
@@ -136,17 +131,6 @@ class Outcomes:
     def _outcome(self, entries: Mapping[str, bytes], tree: str | None = None) -> Outcome | None:
         """The outcome, if its cut, whose output was `tree`, is among the entries; it is measured again if its
         measurement is not. Raises ValueError for an entry that is none."""
-        known = self._cut(entries, tree)
-        if known is None:
-            return None
-        measured = self._unpacked(self.keys[1], entries)
-        if measured is None:
-            return self._measure(*known)
-        return Outcome(*known, measured.figures(known[0], self._manifest))
-
-    def _cut(self, entries: Mapping[str, bytes], tree: str | None = None) -> tuple[Cut, GraphAnswers] | None:
-        """The cut, whose output was `tree`, with what its graphs answer. Raises ValueError for an entry that
-        is none."""
         known = self._unpacked(self.keys[0], entries)
         if known is None or (tree and known[0]["output"].tree.id != tree):
             return None
@@ -154,16 +138,17 @@ class Outcomes:
         upstream, packages = self._packing.upstream, self._manifest.packages
         before = IndexedTree(upstream, packages, partial(self._before, values["decided"]))
         # its tables quote reasons, which may be others now
-        output = with_tables(values["output"], values["surfaces"], values["manifest"])
+        values["output"] = output = with_tables(values["output"], values["surfaces"], values["manifest"])
 
         def made() -> Mapping[str, Summary]:
             of_upstream = known_of(upstream, before.summaries)
-            summarized = summaries(output, packages, ChainMap(of_upstream, self._recalled.summaries))
-            self._recalled.remember(output, summarized)
-            return summarized
+            return self._summarized(output, ChainMap(of_upstream, self._recalled.summaries))
 
-        after = IndexedTree(output, packages, made)
-        return Cut(**{**values, "output": output}, upstream=upstream, before=before, after=after), graphs
+        done = Cut(**values, upstream=upstream, before=before, after=IndexedTree(output, packages, made))
+        measured = self._unpacked(self.keys[1], entries)
+        if measured is None:
+            return self._measure(done, graphs)
+        return Outcome(done, graphs, measured.figures(done, self._manifest))
 
     def _measure(self, done: Cut, graphs: GraphAnswers) -> Outcome:
         """Measure a cut, and remember its outcome."""
@@ -187,15 +172,16 @@ class Outcomes:
 
     def _before(self, decided: Pruned) -> dict[str, Summary]:
         """The summaries of upstream's Python that a cut looks at."""
-        upstream, packages = self._packing.upstream, self._manifest.packages
-        chosen = surface_files(upstream, decided.selection, self._manifest)
+        chosen = surface_files(self._packing.upstream, decided.selection, self._manifest)
+        made = partial(self._summarized, chosen, self._recalled.summaries)
+        packages = sorted(self._manifest.packages.items())
+        return memo.recall("summaries of a tree", (chosen.tree.id, packages), made)
 
-        def made() -> dict[str, Summary]:
-            summarized = summaries(chosen, packages, self._recalled.summaries)
-            self._recalled.remember(chosen, summarized)
-            return summarized
-
-        return memo.recall("summaries of a tree", (chosen.tree.id, sorted(packages.items())), made)
+    def _summarized(self, files: Snapshot, known: SummaryCache) -> dict[str, Summary]:
+        """The summaries of files, which are remembered."""
+        summarized = summaries(files, self._manifest.packages, known)
+        self._recalled.remember(files, summarized)
+        return summarized
 
     def _verified_cut(self, recall: Recalled | None, twice: bool = False) -> Cut:
         progress.stage("cutting")

@@ -38,7 +38,7 @@ def test_what_was_found_out_is_there_the_next_time(tmp_path: Path) -> None:
         known.folds["a"] = "found"  # type: ignore[assignment]
     with recalled(tmp_path) as known:
         assert known.folds["a"] == "found"  # type: ignore[comparison-overlap]
-        assert "a" not in known.tops
+        assert "a" not in known.outcomes
 
 
 def test_nothing_is_written_when_nothing_was_found_out(tmp_path: Path) -> None:

@@ -63,21 +63,19 @@ def sort(
 
 
 def edit(
-    path: str, data: bytes, edits: Sequence[Edit], targets: Sequence[Target], overlays: Mapping[str, bytes]
+    path: str, data: bytes, edits: Sequence[tuple[Edit, Target]], overlays: Mapping[str, bytes]
 ) -> Edited:
     """Carry out the edits of one file, each of its target; added imports come last."""
     try:
         module = parse(data, path)
     except (SyntaxError, ValueError, RecursionError) as error:
         place = Mark(path, getattr(error, "lineno", None) or 0)
-        messages = (f"`{e.target}` is edited, and {path} does not parse: {error}." for e in edits)
-        return data, [Problem("R005", m, e.mark, place) for m, e in zip(messages, edits, strict=True)], []
-    wanted: dict[bool, list[tuple[Edit, Target]]] = {False: [], True: []}  # by whether they add imports
-    for one, target in zip(edits, targets, strict=True):
-        wanted[one.kind == "add-import"].append((one, target))
-    planned = plan(module, wanted[False], overlays)
+        what = f"is edited, and {path} does not parse: {error}."
+        return data, [Problem("R005", f"`{one.target}` {what}", one.mark, place) for one, _ in edits], []
+    planned = plan(module, [pair for pair in edits if pair[0].kind != "add-import"], overlays)
     changed = splice(module, planned.ops) if planned.ops else data
-    changed, problems, records = add_imports(module, changed, wanted[True])
+    added = [pair for pair in edits if pair[0].kind == "add-import"]
+    changed, problems, records = add_imports(module, changed, added)
     return changed, [*planned.problems, *problems], [*planned.records, *records]
 
 

@@ -13,8 +13,8 @@ from typing import TypeVar
 from builder.errors import Problem
 from builder.manifest.model import Manifest
 from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
+from builder.memo import recall
 from builder.overlay import anchored, files, patch, structural, toml
-from builder.overlay.recalled_edits import edit_or_recall
 from builder.overlay.record import Edited, Record, is_void, of_removed
 from builder.select.rules import holds_path
 from builder.tree import Snapshot
@@ -106,12 +106,10 @@ def _structural(
     by_file, problems = structural.sort(edits, manifest.packages, done.current, removed, off)
     done.problems += problems
     for path, wanted in by_file.items():
-        targets = [target for _, target in wanted]
-        bodies = {e.by: manifest.overlays.get(e.by) for e, _ in wanted if e.kind == "body" and e.by}
-        data = done.current[path]
-        edit = partial(structural.edit, path, data, targets=targets, overlays=manifest.overlays)
-        given = (path, data, targets, bodies)
-        done.edited(path, edit_or_recall("structural", given, [edit for edit, _ in wanted], edit))
+        sources = (edit.by for edit, _ in wanted if edit.by)
+        bodies = {by: manifest.overlays[by] for by in sources if by in manifest.overlays}
+        given = (path, done.current[path], wanted, bodies)
+        done.edited(path, recall("structural", given, partial(structural.edit, *given)))
 
 
 def _texts(
@@ -128,8 +126,8 @@ def _texts(
             by_file.setdefault(item.file, []).append(item)
     for path, wanted in sorted(by_file.items()):
         if path in done.current:
-            given = (path, done.current[path])
-            done.edited(path, edit_or_recall(edit.__module__, given, wanted, partial(edit, *given)))
+            given = (path, done.current[path], wanted)
+            done.edited(path, recall(edit.__module__, given, partial(edit, *given)))
             continue
         message, rule = f"`{path}` is edited, and it is not in the output.", removed.get(path)
         done.problems += [

@@ -86,8 +86,7 @@ def _look_up(repository: str, wanted: Wanted, near: Iterable[str]) -> CommitMatc
     lines = out.decode("utf-8", "replace").splitlines()
     refs = dict(line.split("\t")[::-1] for line in lines if "\t" in line)
     tips = {ref: refs.get(f"{ref}^{{}}", oid) for ref, oid in refs.items() if not ref.endswith("^{}")}
-    names = [wanted.value] if exact else [f"refs/{kind}/{wanted.value}" for kind in ("tags", "heads")]
-    named = {ref: tips[ref] for ref in names if ref in tips}
+    named = {ref: tips[ref] for ref in commits.refs_for(wanted.value) if ref in tips}
     if match := commits.of_refs(wanted, named):
         return match
     digits = spec.short(wanted.value)
@@ -136,7 +135,8 @@ def _fetch_commit(git_dir: Path, repository: str, wanted: Wanted, commit: str) -
         message = f"{wanted.spec!r}: {repository} has no commit {commit}."
         hint = "check the digits; the commit may belong to a fork"
         raise fail("U002", message, wanted.mark, hint=hint) from None
-    kind = git.types(git_dir, [commit]).get(commit)
-    if kind != "commit":
+    fetched = git.read_object(git_dir, commit)
+    if fetched is None or fetched[1] != "commit":
         git.run(git_dir, "update-ref", "-d", "--", ref)
+        kind = fetched[1] if fetched else "missing object"
         raise fail("U002", f"{wanted.spec!r} is a {kind}, not a commit.", wanted.mark)

@@ -32,11 +32,11 @@ def find(git_dir: Path, wanted: Wanted) -> CommitMatch | None:
     that is ambiguous, or names a blob or a tree; GitError for a damaged repository.
     """
     if wanted.kind == "commit":
-        return _by_id(git_dir, wanted)
+        return _by_digits(git_dir, wanted, wanted.value)
     if match := of_refs(wanted, _refs_named(git_dir, wanted.value)):
         return match
     digits = spec.short(wanted.value)
-    return _by_prefix(git_dir, wanted, digits) if digits else None
+    return _by_digits(git_dir, wanted, digits) if digits else None
 
 
 def of_refs(wanted: Wanted, refs: Mapping[str, str]) -> CommitMatch | None:
@@ -68,51 +68,40 @@ def short_ref(ref: str) -> str:
     return re.sub(r"^refs/(tags|heads|remotes/origin)/", "", ref)
 
 
+def refs_for(name: str) -> list[str]:
+    """The refs that a name may stand for; a local branch takes precedence over the remote's of that name."""
+    if name == "HEAD" or name.startswith("refs/"):
+        return [name]
+    refs = [f"refs/{kind}/{name}" for kind in ("tags", "heads", "remotes/origin")]
+    return [*refs, f"refs/remotes/{name}"] if name.startswith("origin/") else refs
+
+
 def _refs_named(git_dir: Path, name: str) -> dict[str, str]:
-    if name == "HEAD":
-        object_ = git.read_object(git_dir, "HEAD^{commit}")
-        return {"HEAD": object_[0]} if object_ else {}
-    # a local branch takes precedence over the remote's branch of the same name
-    patterns = [f"refs/{kind}/{name}" for kind in ("tags", "heads", "remotes/origin")]
-    patterns += [f"refs/remotes/{name}"] if name.startswith("origin/") else []
-    patterns = [name] if name.startswith("refs/") else patterns
-    out = git.run(git_dir, "for-each-ref", "--format=%(refname)", "--", *patterns)
-    have = set(out.decode("utf-8", "surrogateescape").splitlines())
     refs: dict[str, str] = {}
-    for ref in patterns:
-        if ref not in have or (ref.startswith("refs/remotes/origin/") and refs):
+    for ref in refs_for(name):
+        if ref.startswith("refs/remotes/origin/") and refs:
             continue
-        object_ = git.read_object(git_dir, f"{ref}^{{commit}}")
-        if object_ is None:
+        if commit := git.read_object(git_dir, f"{ref}^{{commit}}"):
+            refs[ref] = commit[0]
+        elif git.read_object(git_dir, ref):
             raise fail("U002", f"{ref} does not point to a commit.", hint="name a tag or branch of commits")
-        refs[ref] = object_[0]
     return refs
 
 
-def _by_id(git_dir: Path, wanted: Wanted) -> CommitMatch | None:
-    commit = git.read_object(git_dir, wanted.value + "^{commit}")
-    if commit is not None:
-        return CommitMatch(commit[0])
-    kind = git.types(git_dir, [wanted.value]).get(wanted.value)
-    if kind in ("blob", "tree", "tag"):
-        raise fail("U002", f"{wanted.spec!r} is a {kind}, not a commit.", wanted.mark, hint=_LOG)
-    return None
-
-
-def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> CommitMatch | None:
-    candidates = git.run(git_dir, "rev-parse", f"--disambiguate={digits}").decode().split()
-    if not candidates:
-        return None
-    kinds = git.types(git_dir, candidates)
-    ids = [i for i in candidates if kinds.get(i) in ("commit", "tag")]
-    commits = {commit[0] for i in ids if (commit := git.read_object(git_dir, i + "^{commit}"))}
-    if match := of_digits(wanted, sorted(commits)):
-        return match
-    kind = kinds.get(candidates[0], "object")
-    raise fail("U002", f"{wanted.spec!r} is a {kind}, not a commit.", hint=_LOG)
-
-
-_LOG = "`git log --oneline` lists commits"
+def _by_digits(git_dir: Path, wanted: Wanted, digits: str) -> CommitMatch | None:
+    ids = git.run(git_dir, "rev-parse", f"--disambiguate={digits}").decode().split()
+    kinds = {listed[0]: listed[1] for one in ids if (listed := git.read_object(git_dir, one))}
+    commits = {
+        commit[0]
+        for one, kind in kinds.items()
+        if kind in ("commit", "tag") and (commit := git.read_object(git_dir, f"{one}^{{commit}}"))
+    }
+    match = of_digits(wanted, sorted(commits))
+    if match is None and kinds:
+        kind = next(iter(kinds.values()))
+        hint = "`git log --oneline` lists commits"
+        raise fail("U002", f"{wanted.spec!r} is a {kind}, not a commit.", wanted.mark, hint=hint)
+    return match
 
 
 def read(git_dir: Path, commit: str, project: Project) -> Upstream:

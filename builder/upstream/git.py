@@ -13,6 +13,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,23 +123,16 @@ def git_dir_of(path: Path) -> Path | None:
     """The git directory of a repository, given its work tree or itself; None if it is not a repository."""
     try:
         path = path.expanduser().resolve()
-        dot = path / ".git"
-        if dot.is_file():  # a linked work tree or a submodule
-            text = dot.read_text("utf-8", "surrogateescape").strip()
-            if not text.startswith("gitdir: "):
-                return None
-            path = (path / text[len("gitdir: ") :]).resolve()
-        elif dot.is_dir():
-            path = dot
-        common = path / "commondir"
-        objects = path / common.read_text().strip() if common.is_file() else path
-        return path if (path / "HEAD").exists() and (objects / "objects").is_dir() else None
+        for place in (path / ".git", path):
+            with suppress(GitError):
+                return Path(os.fsdecode(run(place, "rev-parse", "--absolute-git-dir").removesuffix(b"\n")))
     except (OSError, RuntimeError, ValueError):  # no home folder, symlink loop, NUL in the path
-        return None
+        pass
+    return None
 
 
 def read_object(git_dir: Path, name: str) -> tuple[str, str, bytes] | None:
-    """(id, type, bytes) of one object, or None if there is no such object. `name` has hex digits only
+    """(id, type, bytes) of one object, or None if there is no such object. `name`: hex digits or a ref
     (and perhaps a peel like `^{commit}`). Raises GitError for a damaged object."""
     out = run(git_dir, "cat-file", "--batch", stdin=name.encode("utf-8", "surrogateescape") + b"\n")
     listed = _object(out, 0)
@@ -159,13 +153,6 @@ def _object(out: bytes, at: int) -> tuple[str, str, bytes, int] | None:
     if digest.hexdigest() != oid:
         raise GitError(f"{kind} {oid} is damaged: its bytes hash to another id")
     return oid, kind, data, end + 1  # a newline follows the bytes
-
-
-def types(git_dir: Path, ids: Sequence[str]) -> dict[str, str]:
-    """The type of each object that exists."""
-    out = run(git_dir, "cat-file", "--batch-check", stdin="".join(f"{i}\n" for i in ids).encode())
-    rows = (line.split() for line in out.decode("utf-8", "replace").splitlines())
-    return {row[0]: row[1] for row in rows if len(row) == 3}
 
 
 def list_tree(git_dir: Path, tree_id: str) -> Tree:

@@ -62,8 +62,8 @@ def content(upstream: Upstream) -> dict[str, bytes]:
 def test_a_name_that_git_or_pip_could_misread_is_refused_before_either_runs(
     bad: str, where: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PATH", "/nonexistent")  # neither is found: running one would be E003
-    assert problem(bad, where).code in {"U001" if bad == "/" else "U002"}
+    monkeypatch.setenv("PATH", "/nonexistent")  # neither is found: running git is E003, as for a folder
+    assert problem(bad, where).code == ("E003" if bad == "/" else "U002")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -140,15 +140,7 @@ def read_schema(root: Path) -> Mapping[str, Any]:
 
 def read_scope(root: Path) -> bytes | str | None:
     """Return docs/scope.yaml beside the manifest, or what it is instead of a file; None if it is missing."""
-    folder = root / SCOPE.rpartition("/")[0]
-    try:
-        with os.scandir(folder) as listing:
-            entry = next((entry for entry in listing if f"docs/{entry.name}" == SCOPE), None)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        return f"in a folder that cannot be read ({_reason(error)})"
-    return None if entry is None else _content(entry)
+    return _content(root / SCOPE) if os.path.lexists(root / SCOPE) else None
 
 
 def read_overlays(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
@@ -158,42 +150,35 @@ def read_overlays(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
     """
     files: dict[str, bytes] = {}
     others: dict[str, str] = {}
-    name = "overlays"
-    if (root / name).is_symlink():
-        return files, {name: "a symbolic link, not a folder"}
-    waiting = [name] if (root / name).is_dir() else []
-    while waiting:
-        folder = waiting.pop()
-        try:
-            with os.scandir(root / folder) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError as error:
-            others[folder] = f"a folder that cannot be read ({_reason(error)})"
-            continue
-        for entry in entries:
-            path = f"{folder}/{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name != "__pycache__":
-                    waiting.append(path)
-                continue
-            content = _content(entry)
+    top = root / "overlays"
+    if top.is_symlink():
+        return files, {top.name: "a symbolic link, not a folder"}
+
+    def unreadable(error: OSError) -> None:
+        others[os.path.relpath(error.filename, root)] = f"a folder that cannot be read ({_reason(error)})"
+
+    for folder, folders, names in os.walk(top, onerror=unreadable) if top.is_dir() else ():
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for path in (Path(folder, name) for name in (*names, *links)):
+            content, name = _content(path), path.relative_to(root).as_posix()
             if isinstance(content, str):
-                others[path] = content
+                others[name] = content
             else:
-                files[path] = content
+                files[name] = content
     return dict(sorted(files.items())), dict(sorted(others.items()))
 
 
-def _content(entry: os.DirEntry[str]) -> bytes | str:
+def _content(path: Path) -> bytes | str:
     """Return the bytes of a regular file, or a description of what the path is instead."""
     try:
-        mode = entry.stat(follow_symlinks=False).st_mode
+        mode = path.lstat().st_mode
         if not stat.S_ISREG(mode):
             kinds = ((stat.S_ISLNK, "symbolic link"), (stat.S_ISFIFO, "pipe"), (stat.S_ISSOCK, "socket"))
             return f"a {next((what for test, what in kinds if test(mode)), 'device')}, not a regular file"
         # guards against a path that became a link or a pipe since it was listed
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with os.fdopen(os.open(entry.path, flags), "rb") as stream:
+        with os.fdopen(os.open(path, flags), "rb") as stream:
             data = stream.read(MAX_OVERLAY_BYTES + 1)
     except OSError as error:
         return f"a file that cannot be read ({_reason(error)})"

@@ -1,19 +1,12 @@
-"""Path patterns in gitignore syntax, matched many at a time.
-
-pathspec says what a pattern means. Patterns are indexed by what is literal in them, so that a path meets
-only the few that could match: exact names and folders by dictionary, the rest by regular expression below
-their literal folder.
-"""
+"""Path patterns in gitignore syntax; pathspec says what a pattern means."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import lru_cache
 
 _WILD = frozenset("*?[")
-_Wild = tuple[int, str, Callable[[str], "re.Match[str] | None"]]
 
 
 @lru_cache(maxsize=4096)
@@ -40,66 +33,27 @@ def matches(pattern: str, path: str) -> bool:
     return _expression(pattern).search(path) is not None
 
 
-@dataclass(slots=True)
 class PatternSet:
     """Patterns that are matched together."""
 
-    patterns: Sequence[str]
-    _below: dict[str, list[int]] = field(default_factory=dict)  # folder -> patterns of all below it
-    _at: dict[str, list[int]] = field(default_factory=dict)  # path -> patterns of it and all below it
-    _names: dict[str, list[int]] = field(default_factory=dict)  # name anywhere -> patterns of it and below
-    _folders: dict[str, list[int]] = field(default_factory=dict)  # name anywhere -> patterns of all below
-    _wild: dict[str, list[_Wild]] = field(default_factory=dict)  # folder -> patterns below it
-
-    def __post_init__(self) -> None:
-        for index, pattern in enumerate(self.patterns):
-            self._add(index, pattern)
-
-    def _add(self, index: int, pattern: str) -> None:
-        folder, literal = literal_folder(pattern), _WILD.isdisjoint(pattern)
-        if not pattern:
-            return
-        name = pattern.strip("/")
-        if literal and pattern.endswith("/"):
-            (self._folders if folder is None else self._below).setdefault(name, []).append(index)
-        elif literal:
-            (self._names if folder is None else self._at).setdefault(name, []).append(index)
-        else:
-            search = _expression(pattern).search
-            self._wild.setdefault(folder or "", []).append((index, _fragment(pattern, folder), search))
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = [(index, pattern, _fragment(pattern)) for index, pattern in enumerate(patterns)]
 
     def matching(self, path: str) -> list[int]:
         """Return the indices of the patterns that match, ascending."""
-        names = path.split("/")
-        indices: list[int] = []
-        for name in dict.fromkeys(names):
-            indices += self._names.get(name, ())
-        for name in dict.fromkeys(names[:-1]):
-            indices += self._folders.get(name, ())
-        end = 0
-        while end <= len(path):
-            folder = path[:end]
-            indices += self._at.get(folder, ())
-            if end < len(path):
-                indices += self._below.get(folder, ())
-            for index, fragment, search in self._wild.get(folder, ()):
-                # most paths lack the fragment, and looking for it costs less than matching
-                if fragment in path and search(path):
-                    indices.append(index)
-            end = len(path) + 1 if end == len(path) else _next_slash(path, end)
-        return sorted(indices)
+        # most paths lack the fragment, and looking for it costs less than matching
+        return [
+            index
+            for index, pattern, fragment in self._patterns
+            if fragment in path and matches(pattern, path)
+        ]
 
     def any(self, path: str) -> bool:
         """Return whether one of them matches."""
         return bool(self.matching(path))
 
 
-def _fragment(pattern: str, folder: str | None) -> str:
+def _fragment(pattern: str) -> str:
     """Return the longest text that every matching path must contain."""
-    rest = pattern.strip("/").removeprefix(folder or "")
-    return max(re.split(r"[*?/]+", rest.partition("[")[0]), key=len)
-
-
-def _next_slash(path: str, after: int) -> int:
-    slash = path.find("/", after + 1)
-    return len(path) if slash < 0 else slash
+    pieces = re.split(r"[*?\\]+", pattern.partition("[")[0])
+    return max((piece.strip("/") for piece in pieces), key=len)

@@ -14,8 +14,8 @@ from builder.cli.options import Request
 from builder.errors import BuildError, Problem
 from builder.lift.surface import gone, returned
 from builder.manifest.model import DEFAULT_SCOPE
-from builder.manifest.named_scopes import choose
 from builder.manifest.spans import version
+from builder.manifest.switches import choose
 from builder.pipeline.answers.answer import listed, plural
 from builder.pipeline.ranges import about
 

@@ -128,8 +128,7 @@ def ask(
     """
     from builder.errors import BuildError
     from builder.manifest.load import load, read_texts
-    from builder.manifest.named_scopes import check_off, choose
-    from builder.manifest.switches import switch_off
+    from builder.manifest.switches import check_off, choose, switch_off
 
     output.settings.form = form
     if with_needs and not without:

@@ -13,9 +13,9 @@ from builder import json_xz
 from builder.emit.lock import Lock
 from builder.errors import CODES
 from builder.manifest.model import DEFAULT_SCOPE, Item, Kept, Manifest
-from builder.manifest.named_scopes import choose
 from builder.manifest.scope import statements
 from builder.manifest.statements import BASE, Batch
+from builder.manifest.switches import choose
 
 #: What other scopes give, measured by `benchmarks/batches.py`.
 FIGURES = "docs/scope.json.xz"

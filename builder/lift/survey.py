@@ -23,8 +23,8 @@ from builder.lift.trial import Sides, compare, trial
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.load import parse
 from builder.manifest.model import Manifest
-from builder.manifest.named_scopes import choose
 from builder.manifest.statements import Span
+from builder.manifest.switches import choose
 from builder.pipeline.answers.answer import listed
 from builder.pipeline.prune import surface_files
 from builder.pipeline.ranges import about

@@ -14,7 +14,7 @@ from typing import Any
 
 from builder.adapter import PROGRAM
 from builder.errors import BuildError, Mark, fail
-from builder.manifest import checks, digests, named_scopes, reading, spans, switches
+from builder.manifest import checks, digests, reading, spans, switches
 from builder.manifest import scope as items
 from builder.manifest.documents import SCHEMA, SCOPE, is_part, read_all
 from builder.manifest.model import DEFAULT_SCOPE, Manifest
@@ -25,7 +25,7 @@ MAX_OVERLAY_BYTES = 16_000_000
 
 def load_default(path: Path) -> Manifest:
     """Load the manifest at `path` in the default scope, without what other scopes add. Raises BuildError."""
-    return named_scopes.choose(load(path), DEFAULT_SCOPE)
+    return switches.choose(load(path), DEFAULT_SCOPE)
 
 
 def load(path: Path) -> Manifest:
@@ -81,7 +81,7 @@ def parse(
     if read:  # the scope may refer to statements of a part that could not be read
         problems += items.check(manifest)
     problems += checks.pins(manifest)
-    problems += named_scopes.check(manifest)
+    problems += switches.check_scopes(manifest)
     problems += checks.overlays_named(findings.overlays, overlays, others)
     problems += checks.contradictions(manifest)
     problems += checks.pruned(manifest)
@@ -98,7 +98,7 @@ def parse(
     texts = {path: part.decode("utf-8-sig") for path, part in {file: data, **parts}.items()}
 
     def digest(scope: str) -> str:
-        off = named_scopes.only_elsewhere(manifest, scope)
+        off = switches.only_elsewhere(manifest, scope)
         return digests.of_statements(documents, used, scope, off)
 
     return replace(

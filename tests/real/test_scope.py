@@ -11,8 +11,7 @@ from pins import NEEDS_MIRROR, PIN_PARAMS, edited, upstream
 from builder.cli.cache_file import recalled
 from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest
-from builder.manifest.named_scopes import choose
-from builder.manifest.switches import switch_off
+from builder.manifest.switches import choose, switch_off
 from builder.pipeline.cut import cut
 from builder.pipeline.model import Cut
 from builder.pipeline.ranges import About, about

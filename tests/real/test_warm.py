@@ -10,7 +10,7 @@ from pins import NEEDS_MIRROR
 
 from builder.cli.cache_file import recalled
 from builder.manifest.model import Manifest
-from builder.manifest.named_scopes import choose
+from builder.manifest.switches import choose
 from builder.pipeline import outcome
 from builder.pipeline.build import Build
 from builder.pipeline.ranges import about

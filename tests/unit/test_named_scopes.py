@@ -16,8 +16,7 @@ from builder.emit.scope_page import scope_page
 from builder.errors import BuildError
 from builder.manifest.load import load, parse
 from builder.manifest.model import Manifest
-from builder.manifest.named_scopes import choose
-from builder.manifest.switches import options
+from builder.manifest.switches import choose, options
 from builder.pipeline.build import Build
 from builder.pipeline.lockfile import known, record
 from builder.pipeline.ranges import UNKNOWN, excused

@@ -10,8 +10,7 @@ from manifest_text import HEAD, manifest, problems
 
 from builder.errors import BuildError
 from builder.manifest.model import Manifest
-from builder.manifest.named_scopes import choose
-from builder.manifest.switches import off_with, options, switch_off
+from builder.manifest.switches import choose, off_with, options, switch_off
 from builder.pipeline import cut as cutting
 from builder.pipeline.cut import cut
 from builder.pipeline.model import Cut

@@ -9,7 +9,7 @@ from gate_worlds import package
 from manifest_text import manifest
 
 from builder.errors import BuildError
-from builder.manifest.named_scopes import choose
+from builder.manifest.switches import choose
 from builder.pipeline.cut import cut
 
 MAIN = """\

@@ -80,53 +80,30 @@ def _spread(value: Any) -> None:
 
 def _requirements(metadata: Message) -> tuple[list[str], dict[str, list[str]]]:
     """The requirements of the project, and those of each extra, in the order of METADATA."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
     extras: dict[str, list[str]] = {name: [] for name in metadata.get_all("Provides-Extra", [])}
     required: list[str] = []
     for line in metadata.get_all("Requires-Dist", []):
         what, _, marker = (part.strip() for part in line.partition(";"))
         match = _EXTRA.fullmatch(marker)
         rest, extra = (match["rest"] or "", match["extra"]) if match else (marker, None)
-        rest = _without_parentheses(rest)
-        _check(line, what, rest, extra)
-        text = f"{what}; {rest}" if rest else what
-        if extra is None:
-            required.append(text)
-        else:
-            extras.setdefault(extra, []).append(text)
+        if re.search(r"\bextra\b", rest):
+            raise ArchiveError([f"the extra of Requires-Dist {line!r} cannot be separated from its marker"])
+        text = f"{what}; {_without_parentheses(rest)}" if rest else what
+        try:
+            Requirement(text)
+        except InvalidRequirement as error:
+            raise ArchiveError([f"Requires-Dist {line!r} is not a requirement ({error})"]) from None
+        (required if extra is None else extras.setdefault(extra, [])).append(text)
     return required, extras
 
 
 def _without_parentheses(marker: str) -> str:
     """A marker without the pair of parentheses around all of it, if there is one."""
-    if not (marker.startswith("(") and marker.endswith(")")):
-        return marker
-    depth = 0
-    for at, char in enumerate(marker):
-        depth += (char == "(") - (char == ")")
-        if depth == 0 and at < len(marker) - 1:
-            return marker
-    return marker[1:-1].strip()
-
-
-def _check(line: str, what: str, rest: str, extra: str | None) -> None:
-    """Compare a requirement, put together again, with the line that it comes from."""
-    from packaging.requirements import InvalidRequirement, Requirement
-
-    try:
-        parts = [f"({rest})" if rest else "", f'extra == "{extra}"' if extra else ""]
-        marker = " and ".join(filter(None, parts))
-        again = Requirement(f"{what}; {marker}" if marker else what)
-        same = _normal(again) == _normal(Requirement(line))
-    except InvalidRequirement as error:
-        raise ArchiveError([f"Requires-Dist {line!r} is not a requirement ({error})"]) from None
-    if not same or re.search(r"\bextra\b", rest):
-        raise ArchiveError([f"the extra of Requires-Dist {line!r} cannot be separated from its marker"])
-
-
-def _normal(requirement: Any) -> tuple[str, str]:
-    marker = str(requirement.marker or "").replace("(", "").replace(")", "")
-    requirement.marker = None
-    return str(requirement), marker
+    # of the text inside, no part closes more than it opens
+    whole = re.fullmatch(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)", marker)
+    return whole[1].strip() if whole else marker
 
 
 def _entry_points(text: str) -> dict[str, Any]:

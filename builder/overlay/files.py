@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
 from builder.manifest.statements import WholeFile
-from builder.overlay.record import Record, record
+from builder.overlay.record import Placed, Record, record
 from builder.source.parse import parse
 from builder.tree import blob_id
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """The bytes of every file that an overlay writes."""
-
-    files: Mapping[str, bytes]
-    problems: tuple[Problem, ...] = ()
-    records: tuple[Record, ...] = ()
-
-
 def place(items: Iterable[WholeFile], overlays: Mapping[str, bytes], upstream: Mapping[str, bytes]) -> Placed:
     """Check every pre-image against the files of upstream (path -> bytes)."""
-    out: dict[str, bytes] = {}
+    out: dict[str, bytes | None] = {}
     first: dict[str, WholeFile] = {}
     problems: list[Problem] = []
     records: list[Record] = []
@@ -39,7 +29,7 @@ def place(items: Iterable[WholeFile], overlays: Mapping[str, bytes], upstream: M
             first[path] = item
             out[path] = overlays[item.overlay]
             records.append(record(item, "file", path, 0, data, overlays[item.overlay]))
-    return Placed(dict(sorted(out.items())), tuple(problems), tuple(records))
+    return Placed(dict(sorted(out.items())), {}, tuple(problems), tuple(records))
 
 
 def _misfit(item: WholeFile, data: bytes | None) -> Problem | None:

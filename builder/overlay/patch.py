@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
 from builder.manifest.statements import Patch
 from builder.overlay.patchfile import Broken, FilePatch, Hunk, read, split
-from builder.overlay.record import Record, record
+from builder.overlay.record import Placed, Record, record
 from builder.spelling import nearest
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry
 
 _NEAR = 3  # lines of context shown around the nearest text
 
 
-@dataclass(frozen=True, slots=True)
-class Patched:
-    """The files that a patch changes: their new bytes (None: removed) and modes."""
-
-    files: Mapping[str, bytes | None]
-    modes: Mapping[str, str]
-    problems: tuple[Problem, ...] = ()
-    records: tuple[Record, ...] = ()
-
-
 def apply(
     patch: Patch, source: bytes, files: Mapping[str, bytes], entries: Mapping[str, Entry] | None = None
-) -> Patched:
+) -> Placed:
     """Apply one patch to `files`; with `entries`, modes are checked and symlinks are refused.
 
     All or nothing: with a problem, `files` and `modes` are empty.
@@ -40,7 +29,7 @@ def apply(
     try:
         parts = read(source)
     except Broken as broken:
-        return Patched({}, {}, (problem(patch.overlay, patch.mark, broken),))
+        return Placed({}, {}, (problem(patch.overlay, patch.mark, broken),))
     for part in parts:
         path = part.path
         try:
@@ -57,8 +46,8 @@ def apply(
         line = part.hunks[0].start if part.hunks else 0
         records.append(record(patch, "patch", path, line, files.get(path), out[path]))
     if problems:
-        return Patched({}, {}, tuple(problems))
-    return Patched(out, modes, (), tuple(records))
+        return Placed({}, {}, tuple(problems))
+    return Placed(out, modes, (), tuple(records))
 
 
 def problem(overlay: str, mark: Mark | None, broken: Broken, path: str | None = None) -> Problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -26,6 +26,16 @@ class Record:
     line: int  # in the file before the edit; 0: the whole file
     before: str | None
     after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The files that an overlay writes: their new bytes (None: removed) and modes."""
+
+    files: Mapping[str, bytes | None]
+    modes: Mapping[str, str]
+    problems: tuple[Problem, ...] = ()
+    records: tuple[Record, ...] = ()
 
 
 #: An edit of one file that may match nothing, or several places.

@@ -15,7 +15,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
 from builder.memo import recall
 from builder.overlay import anchored, files, patch, structural, toml
-from builder.overlay.record import Edited, Record, is_void, of_removed
+from builder.overlay.record import Edited, Placed, Record, is_void, of_removed
 from builder.select.rules import holds_path
 from builder.tree import Snapshot
 
@@ -41,6 +41,13 @@ class Overlaid:
             self.current.pop(path, None)
         else:
             self.current[path] = data
+
+    def place(self, placed: Placed) -> None:
+        """Write the files of an overlay."""
+        self.records += placed.records
+        self.modes |= placed.modes
+        for path, data in placed.files.items():
+            self.put(path, data)
 
     def edited(self, path: str, result: Edited) -> None:
         """Note the result of the edits of a file."""
@@ -70,10 +77,8 @@ def overlay(
     whole = [f for b in manifest.batches for f in b.files if holds(f.path)]
     placed = files.place(whole, manifest.overlays, upstream)
     done.problems += placed.problems
-    done.records += placed.records
-    for path, data in placed.files.items():
-        done.put(path, data)
-        done.ours.add(path)
+    done.place(placed)
+    done.ours.update(placed.files)
     # patches see upstream's text, so that switching off a batch does not shift their lines
     for item in (p for b in manifest.batches for p in b.patches):
         patched = patch.apply(item, manifest.overlays[item.overlay], done.current, upstream.tree)
@@ -82,10 +87,7 @@ def overlay(
         for problem in patched.problems:
             rule = removed.get(problem.upstream.file) if problem.upstream else None
             done.problems.append(replace(problem, hint=of_removed(item, rule)) if rule else problem)
-        done.records += patched.records
-        done.modes |= patched.modes
-        for path, after in patched.files.items():
-            done.put(path, after)
+        done.place(patched)
     folders = manifest.packages
     edits = [
         e for b in manifest.batches for e in b.edits if holds(folders.get(e.target.partition(".")[0], ""))

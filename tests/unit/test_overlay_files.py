@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from builder.errors import Mark
 from builder.manifest.statements import WholeFile
-from builder.overlay.files import Placed, definitions, place
+from builder.overlay.files import definitions, place
+from builder.overlay.record import Placed
 from builder.tree import blob_id
 
 OLD = b"upstream\n"

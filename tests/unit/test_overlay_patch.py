@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from builder.errors import Mark
 from builder.manifest.statements import Patch
-from builder.overlay.patch import Patched, apply
+from builder.overlay.patch import apply
+from builder.overlay.record import Placed
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, blob_id
 
 PATCH = Patch("overlays/b/x.patch", "because", "b", mark=Mark("manifest.yaml", 4, 5))
@@ -23,7 +24,7 @@ LINE = st.sampled_from(
 LINES = st.lists(LINE, max_size=12)
 
 
-def run(source: bytes, files: dict[str, bytes] | None = None, modes: dict[str, str] | None = None) -> Patched:
+def run(source: bytes, files: dict[str, bytes] | None = None, modes: dict[str, str] | None = None) -> Placed:
     files = {"f.txt": OLD} if files is None else files
     entries = {p: Entry((modes or {}).get(p, FILE), blob_id(d)) for p, d in files.items()}
     return apply(PATCH, source, files, entries)

@@ -13,7 +13,7 @@ from builder.emit.marker import MARKER
 from builder.emit.members import read_pyproject
 from builder.errors import fail
 from builder.kernel import files, names, repack
-from builder.kernel.sources import differing, sources
+from builder.kernel.plan import differing, sources
 from builder.pipeline.cut import cut
 from builder.pipeline.ranges import About
 from builder.upstream import wheel_archive

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from builder.errors import Mark, Problem
 from builder.manifest.model import Manifest
 from builder.overlay import patch as patches
-from builder.overlay import patchfile
 from builder.source.parse import parse
 
 
@@ -30,8 +29,8 @@ def problems(manifest: Manifest) -> Iterator[Problem]:
             yield _unparsed(edit.by or "", edit.mark, error, 1)
     for patch in (patch for batch in manifest.batches for patch in batch.patches):
         try:
-            patchfile.read(sources.get(patch.overlay, b""))
-        except patchfile.Broken as broken:
+            patches.read(sources.get(patch.overlay, b""))
+        except patches.Broken as broken:
             yield patches.problem(patch.overlay, patch.mark, broken)
 
 

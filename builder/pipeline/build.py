@@ -24,7 +24,7 @@ from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest, Pin
 from builder.manifest.statements import BASE
 from builder.manifest.switches import said
-from builder.native.units import units
+from builder.native.layout import units
 from builder.pipeline import report_page
 from builder.pipeline.answers.context import Context
 from builder.pipeline.graph_answers import UNCERTAIN, uncertain_json

@@ -14,7 +14,7 @@ import pytest
 from pins import NEEDS_MIRROR, ROOT, upstream
 
 from builder.manifest.load import load_default
-from builder.native.units import libraries, units
+from builder.native.layout import libraries, units
 from builder.pipeline.cut import cut
 from builder.upstream.model import snapshot
 

@@ -413,7 +413,7 @@ def test_every_member_is_checked_by_one_worker_as_by_many() -> None:
 def test_files_of_the_wheel_that_are_not_upstreams_are_named_by_their_upstream_path() -> None:
     from gate_worlds import manifest, snapshot
 
-    from builder.kernel.sources import differing
+    from builder.kernel.plan import differing
 
     there = wheel_archive.read(wheel())
     packages = {"sgl_kernel": "sgl-kernel/python/sgl_kernel", "other": "python/other"}

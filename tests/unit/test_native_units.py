@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from builder.native.units import Library, libraries, units
+from builder.native.layout import Library, libraries, units
 
 TOP = """
 cmake_minimum_required(VERSION 3.26)

@@ -1,17 +1,43 @@
-"""Releases: the sdist or the wheel from the package index, kept in the cache under its sha256."""
+"""Releases: the sdist or the wheel from the package index, kept in the cache under its sha256.
+
+    cache/sdist/<project>-<version>-<sha256>.tar.gz
+    cache/wheel/<python>/<sha256>/<name>.whl      <python>: what was asked for: `3.12`, `newest`, or
+                                                  `3.12-or-newest`
+
+A file of an archive's own name, directly in `sdist/` or `wheel/`, was put there by hand; it is treated like a
+download.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from builder.errors import BuildError, Problem, fail
 from builder.spelling import nearest
-from builder.upstream import archive, cache, download, release_cache, wheel
+from builder.upstream import archive, cache, download, wheel
 from builder.upstream.model import MemoryBlobs, ReleaseArchive, Sources, Upstream
-from builder.upstream.release_cache import Form, ReleaseFile, kept
 from builder.upstream.spec import Wanted
+
+NEWEST = "newest"
+Form = Literal["sdist", "wheel"]
+
+_SDIST = re.compile(r"(.+?)-(\d[^-]*)(?:-([0-9a-f]{64}))?\.tar\.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFile:
+    """An archive: its form, its file name on the index, its bytes, and where they came from."""
+
+    form: Form
+    name: str
+    data: bytes
+    sha256: str
+    place: str
 
 
 def resolve(wanted: Wanted, where: Sources) -> Upstream:
@@ -35,7 +61,7 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
         source = ReleaseArchive(file.name, sha256, (where.project.pyproject,))
         listed = f", {file.name}"
         if wanted.rather:
-            same = release_cache.is_for(name, file.name, wanted.rather)
+            same = _is_for(name, file.name, wanted.rather)
             why = "for Python {}, as the pins" if same else "not for Python {}, as the pins are"
             listed += f" ({why.format(wanted.rather)})"
     else:
@@ -84,14 +110,14 @@ def _find(wanted: Wanted, where: Sources) -> ReleaseFile:
     name = where.project.name
     forms: tuple[Form, ...] = (wanted.form,) if wanted.form else ("sdist", "wheel")
     tried: list[str] = []
-    if file := release_cache.find(name, wanted, forms, where.cache, tried):
+    if file := _cached(name, wanted, forms, where.cache, tried):
         return file
     if where.offline:
         raise _unavailable(wanted, where, [*tried, "package index: skipped (offline)"])
     misses: list[download.PipError] = []
     with cache.writing(where.cache) as folder:
         # another builder may have downloaded it while we waited for the lock
-        if file := release_cache.find(name, wanted, forms, folder, []):
+        if file := _cached(name, wanted, forms, folder, []):
             return file
         for form in forms:
             try:
@@ -121,7 +147,7 @@ def _download(project: str, wanted: Wanted, form: Form, folder: Path) -> Release
         hint = "the download was altered, or the pin is wrong; the download was discarded"
         raise fail("U003", message, wanted.mark, hint=hint)
     file = ReleaseFile(form, name, data, sha256, "from the package index, through pip")
-    cache.store(folder, release_cache.place(project, wanted, file), data)
+    cache.store(folder, _place(project, wanted, file), data)
     return file
 
 
@@ -159,3 +185,110 @@ def _unavailable(wanted: Wanted, where: Sources, tried: list[str]) -> BuildError
         hints.append("or build a commit of a clone, `dist --mirror /path/to/clone.git <sha>`")
     message = f"Release {wanted.value} of {name} is unavailable: {'; '.join(tried)}."
     return fail("U001", message, wanted.mark, hint="; ".join(hints))
+
+
+# -- the cache
+
+
+def kept(project: str, cache_folder: Path) -> list[str]:
+    """Versions of the releases of a project that the cache has, sorted by name."""
+    sdists = (_sdist(path, project) for path in (cache_folder / "sdist").glob("*.tar.gz"))
+    wheels = (_wheel(path, project) for path in (cache_folder / "wheel").rglob("*.whl"))
+    return sorted({parsed[0] for parsed in (*sdists, *wheels) if parsed})
+
+
+def _cached(
+    project: str, wanted: Wanted, forms: Iterable[Form], folder: Path, tried: list[str]
+) -> ReleaseFile | None:
+    """A sound copy in the cache `folder`, in the first of these forms that has one, or None.
+
+    `tried` gets the reason why each other copy is not used.
+    """
+    for form in forms:
+        candidates = list(_candidates(project, wanted, form, folder))
+        if not candidates:
+            tried.append(f"cache: {folder / form} does not have it")
+        for path, stated in candidates:
+            try:
+                data = path.read_bytes()
+            except OSError as error:
+                tried.append(f"cache: {path} cannot be read ({error.strerror})")
+                continue
+            sha256 = hashlib.sha256(data).hexdigest()
+            if stated not in (None, sha256):
+                tried.append(f"cache: {path} is damaged (its sha256 is {sha256})")
+            elif wanted.sha256 not in (None, sha256):
+                tried.append(f"cache: {path} is not the file that is pinned (its sha256 is {sha256})")
+            else:
+                return ReleaseFile(form, path.name, data, sha256, "from the cache")
+    return None
+
+
+def _place(project: str, wanted: Wanted, file: ReleaseFile) -> str:
+    """Where the cache keeps an archive that was downloaded for `wanted`, relative to the cache."""
+    if file.form == "sdist":
+        return f"sdist/{_escaped(project)}-{wanted.value}-{file.sha256}.tar.gz"
+    return f"wheel/{_folder(wanted)}/{file.sha256}/{file.name}"
+
+
+def _is_for(project: str, name: str, python: str) -> bool:
+    """Return whether the name of a project's wheel says that it is for a version of Python."""
+    wheel = _wheel(Path(name), project)
+    return wheel is not None and _fits(wheel[1], python)
+
+
+def _folder(wanted: Wanted) -> str:
+    return wanted.python or (f"{wanted.rather}-or-{NEWEST}" if wanted.rather else NEWEST)
+
+
+def _candidates(project: str, wanted: Wanted, form: Form, folder: Path) -> Iterator[tuple[Path, str | None]]:
+    """The files that may be the archive, each with the digest that its place states."""
+    if form == "sdist":
+        for path in sorted((folder / "sdist").glob(f"*-{wanted.value}*.tar.gz")):
+            if (parsed := _sdist(path, project)) and parsed[0] == wanted.value:
+                yield path, parsed[1]
+        return
+    root = folder / "wheel"
+    for name in filter(None, (wanted.rather, _folder(wanted))):
+        for path in sorted(root.glob(f"{name}/*/*.whl")):
+            if (wheel := _wheel(path, project)) and wheel[0] == wanted.value:
+                yield path, path.parent.name
+    by_hand = [(wheel, path) for path in sorted(root.glob("*.whl")) if (wheel := _wheel(path, project))]
+    by_hand.sort(key=lambda one: (_fits(one[0][1], wanted.rather), one), reverse=True)
+    for (version, pythons), path in by_hand:
+        if version == wanted.value and _fits(pythons, wanted.python):
+            yield path, None
+
+
+def _escaped(project: str) -> str:
+    """The project's name as the file names of its archives begin."""
+    from packaging.utils import canonicalize_name
+
+    return canonicalize_name(project).replace("-", "_")
+
+
+def _sdist(path: Path, project: str) -> tuple[str, str | None] | None:
+    """The version of a project's sdist, and the digest in its name; None for any other file."""
+    match = _SDIST.fullmatch(path.name)
+    return (match[2], match[3]) if match and _escaped(match[1]) == _escaped(project) else None
+
+
+def _wheel(path: Path, project: str) -> tuple[str, tuple[tuple[int, ...], ...]] | None:
+    """The version of a project's wheel, and the versions of Python in its name; None for any other file."""
+    from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+
+    try:
+        name, version, _, tags = parse_wheel_filename(path.name)
+    except InvalidWheelFilename:
+        return None
+    if name != canonicalize_name(project):
+        return None
+    digits = (re.fullmatch(r"\D+(\d)(\d*)", tag.interpreter) for tag in tags)
+    pythons = {(int(match[1]), *([int(match[2])] if match[2] else [])) for match in digits if match}
+    return str(version), tuple(sorted(pythons))
+
+
+def _fits(pythons: Iterable[tuple[int, ...]], python: str | None) -> bool:
+    # a tag may name the major version alone
+    wanted = tuple(map(int, python.split("."))) if python else ()
+    return not wanted or any(wanted[: len(tag)] == tag for tag in pythons)

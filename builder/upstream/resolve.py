@@ -10,7 +10,7 @@ from pathlib import Path
 from builder.errors import BuildError, fail
 from builder.manifest.model import Project
 from builder.spelling import nearest
-from builder.upstream import clone, commits, git, release, release_cache
+from builder.upstream import clone, commits, git, release
 from builder.upstream import spec as specs
 from builder.upstream.commits import CommitMatch
 from builder.upstream.model import Sources, Upstream
@@ -130,7 +130,7 @@ def _unavailable(wanted: Wanted, where: Sources, tried: list[str], names: list[s
         hints.append(f"a short commit has at least {specs.MINIMUM_DIGITS} digits")
     if where.mirror is None:
         hints.append(f"`dist --mirror /path/to/clone.git {wanted.spec}` works offline")
-    for version in release_cache.kept(where.project.name, where.cache)[-1:]:
+    for version in release.kept(where.project.name, where.cache)[-1:]:
         hints.append(f"`dist pypi:{version}` works offline: it is in the cache")
     releases = [pin for pin in where.pins.values() if pin.release is not None]
     if releases and not where.offline:

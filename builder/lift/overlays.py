@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -96,10 +95,7 @@ def merge(ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, int]:
         texts = {"the overlay": ours, "upstream before": base, "upstream now": theirs}
         for label, data in texts.items():
             (Path(folder) / label).write_bytes(data)
-        words = ["merge-file", "-p", "--diff3", *texts]
-        done = subprocess.run(
-            git.command(None, words), capture_output=True, env=git.environment(), check=False, cwd=folder
-        )
+        done = git.in_folder(folder, "merge-file", "-p", "--diff3", *texts)
     if done.returncode > 127:
         raise fail("E003", f"git merge-file failed: {git.GitError(done.stderr.decode()).reason}.")
     return done.stdout, done.returncode

@@ -1,20 +1,49 @@
-"""Applies unified diffs in memory, exactly or not at all: no fuzz, no offset, no renames."""
+"""Applies unified diffs with git, exactly or not at all: no fuzz, no offset, no renames."""
 
 from __future__ import annotations
 
-import difflib
+import os
 import re
+import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
 
 from builder.errors import Mark, Problem
 from builder.manifest.paths import path_fault
 from builder.manifest.statements import Patch
-from builder.overlay.record import Placed, Record, record
+from builder.overlay.record import Placed, record
 from builder.spelling import nearest
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry
+from builder.upstream import git
 
-_NEAR = 3  # lines of context shown around the nearest text
+_NEAR = 3  # lines of context shown around a line that differs
+#: What git lists of a patch -> why it is refused.
+_REFUSED = {
+    rb"^-\t-\t": "binary patches are not supported; use a whole-file overlay",
+    rb"^ (?:rename|copy|rewrite) ": "renames and copies are not supported; write the patch with --no-renames",
+    rb"\bmode (?:\d+ => )?1[26]0000 ": "only plain files (100644, 100755) are patched",
+}
+#: Lines that git passes over without a word, or reads otherwise -> what is wrong with them.
+_MISREAD = {
+    rb"^@@(?! -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)": "the header of the hunk is not `@@ -a,b +c,d @@`",
+    rb"^@@ -\d+(?:,\d+)? \+[1-9]\d*,0 @@": "a hunk that only removes lines needs lines of context",
+    rb"^\\ .*\n ": "a line has no end, and lines follow it",
+}
+_FAULT = re.compile(rb"^(?:error|warning|fatal): (.*)", re.MULTILINE)
+_SEARCHED = re.compile(rb"while searching for:\n(.*?)\n?error: patch failed: .*?:(\d+)\n", re.DOTALL)
+_OFFSET = re.compile(rb"Hunk #(\d+) succeeded at (\d+) \(offset")
+
+
+class Broken(Exception):
+    """A patch that cannot be applied; `line` is its line, `upstream` that of the patched file."""
+
+    def __init__(
+        self, message: str, line: int, upstream: int = 0, hint: str | None = None, excerpt: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.line, self.upstream, self.hint, self.excerpt = line, upstream, hint, excerpt
 
 
 def apply(
@@ -24,32 +53,70 @@ def apply(
 
     All or nothing: with a problem, `files` and `modes` are empty.
     """
-    out: dict[str, bytes | None] = {}
-    modes: dict[str, str] = {}
-    problems: list[Problem] = []
-    records: list[Record] = []
+    modes = {path: entry.mode for path, entry in (entries or {}).items()}
     try:
-        parts = read(source)
+        paths = read(source)
     except Broken as broken:
         return Placed({}, {}, (problem(patch.overlay, patch.mark, broken),))
-    for part in parts:
-        path = part.path
-        try:
-            _admit(part, files, entries or {})
-            text = _hunks(part, files.get(path, b""))
-            if part.deleted and text:
-                raise Broken("the patch deletes the file, but its hunks leave lines of it", part.line)
-        except Broken as broken:
-            problems.append(problem(patch.overlay, patch.mark, broken, path))
-            continue
-        out[path] = None if part.deleted else text
-        if mode := part.modes.get("new mode") or part.modes.get("new file mode"):
-            modes[path] = mode
-        line = part.hunks[0].start if part.hunks else 0
-        records.append(record(patch, "patch", path, line, files.get(path), out[path]))
-    if problems:
-        return Placed({}, {}, tuple(problems))
-    return Placed(out, modes, (), tuple(records))
+    problems: list[Problem] = []
+    with tempfile.TemporaryDirectory() as folder:
+        places = {path: Path(folder, path) for path in paths}
+        for path in files.keys() & places.keys():
+            places[path].parent.mkdir(parents=True, exist_ok=True)
+            places[path].write_bytes(files[path])
+            places[path].chmod(0o755 if modes.get(path) == EXECUTABLE else 0o644)
+        done = _git(source, folder, "--verbose").stderr.split(b"Checking patch ")
+        # before it looks at a file, git says what is about all of them
+        for path, said in zip(paths, done[1:] or done, strict=False):
+            try:
+                _check(path, source, files, modes, said)
+            except Broken as broken:
+                problems.append(problem(patch.overlay, patch.mark, broken, path))
+        if problems:
+            return Placed({}, {}, tuple(problems))
+        out = {path: place.read_bytes() if place.exists() else None for path, place in places.items()}
+        new = {
+            path: EXECUTABLE if os.access(place, os.X_OK) else FILE
+            for path, place in places.items()
+            if place.exists()
+        }
+    hunks = {path: re.search(rb"\n@@ -(\d+)", source[_part(source, path) :]) for path in paths}
+    records = (
+        record(patch, "patch", path, int(hunk[1]) if hunk else 0, files.get(path), out[path])
+        for path, hunk in hunks.items()
+    )
+    return Placed(out, {p: mode for p, mode in new.items() if mode != modes.get(p)}, (), tuple(records))
+
+
+def read(source: bytes) -> list[str]:
+    """The paths of the files that a patch changes, in order. Raises Broken for one that is not plain."""
+    for pattern, why in _MISREAD.items():
+        if passed := re.search(pattern, source, re.MULTILINE):
+            raise Broken(why, _line(source, passed.start()))
+    done = _git(source, tempfile.gettempdir(), "--numstat", "--summary", "-z")
+    if fault := _FAULT.search(done.stderr):
+        said = fault[1].decode("utf-8", "replace")
+        at = re.search(r" at line (\d+)", said)
+        said = "it holds no unified diff of text" if said.startswith("No valid patches") else said
+        raise Broken(said, int(at[1]) if at else 1)
+    *rows, summary = done.stdout.split(b"\0")
+    for pattern, why in _REFUSED.items():
+        if any(re.search(pattern, listed, re.MULTILINE) for listed in (*rows, summary)):
+            raise Broken(why, 1)
+    counts = [row.split(b"\t", 2) for row in rows]
+    paths = [path.decode("utf-8", "backslashreplace") for _, _, path in counts]
+    for path in paths:
+        if fault_of_path := path_fault(path):
+            raise Broken(f"the path `{path}` {fault_of_path}", _line(source, _part(source, path)))
+    # git passes over what follows the lines that the header of a hunk counts
+    begin = re.search(rb"^(?:--- |diff --git )", source, re.MULTILINE)
+    body = source[begin.start() if begin else 0 :]
+    heads = len(re.findall(rb"^--- .*\n\+\+\+ ", body, re.MULTILINE))
+    signed = len(re.findall(rb"^-- $", body, re.MULTILINE))
+    counted = sum(int(added) + int(removed) for added, removed, _ in counts)
+    if len(re.findall(rb"^[-+]", body, re.MULTILINE)) > counted + 2 * heads + signed:
+        raise Broken("a hunk has more lines than its header says", _line(source, _part(source, paths[0])))
+    return paths
 
 
 def problem(overlay: str, mark: Mark | None, broken: Broken, path: str | None = None) -> Problem:
@@ -66,249 +133,62 @@ def problem(overlay: str, mark: Mark | None, broken: Broken, path: str | None = 
     )
 
 
-def _admit(part: FilePatch, files: Mapping[str, bytes], tree: Mapping[str, Entry]) -> None:
-    """Refuse a path that runs through, or names, a symlink or a gitlink, a file that is there or is not
-    there against what the patch says, and another mode than the patch says."""
-    path, folders = part.path, part.path.split("/")
-    for outer in ("/".join(folders[:count]) for count in range(1, len(folders))):
-        if entry := tree.get(outer):
-            kind = "a symlink" if entry.mode == SYMLINK else "a file"
-            raise Broken(f"the path runs through {outer}, which is {kind}", part.line)
-    mode = tree[path].mode if path in tree else None
-    if mode not in (None, FILE, EXECUTABLE):
-        raise Broken("the path is a symlink or a submodule; only plain files can be patched", part.line)
-    if part.new and (path in files or any(other.startswith(path + "/") for other in files)):
-        raise Broken("the patch creates the file, but it exists", part.line)
-    if not part.new and path not in files:
-        raise Broken("the file does not exist, or was removed", part.line, hint=nearest(path, files))
-    expected = part.modes.get("old mode") or part.modes.get("deleted file mode")
-    if mode and expected not in (None, mode):
-        raise Broken(f"the file has mode {mode}, but the patch expects {expected}", part.line)
+def _check(
+    path: str, source: bytes, files: Mapping[str, bytes], modes: Mapping[str, str], said: bytes
+) -> None:
+    """Raise Broken for a path that is, or runs through, a symlink, and for what git says of the file."""
+    line = _line(source, _part(source, path))
+    for outer in (path[:at] for at, char in enumerate(path) if char == "/" and path[:at] in modes):
+        kind = "a symlink" if modes[outer] == SYMLINK else "a file"
+        raise Broken(f"the path runs through {outer}, which is {kind}", line)
+    if modes.get(path, FILE) not in (FILE, EXECUTABLE):
+        raise Broken("the path is a symlink or a submodule; only plain files can be patched", line)
+    if searched := _SEARCHED.search(said):
+        wanted = searched[1].removesuffix(b"\n").split(b"\n")
+        raise _mismatch(path, source, files[path].split(b"\n"), wanted, int(searched[2]))
+    if moved := _OFFSET.search(said):
+        hint = f"The text of the hunk is at line {int(moved[2])}; offsets are not accepted."
+        raise Broken(f"hunk {int(moved[1])} is not where its header says", line, int(moved[2]), hint)
+    if fault := _FAULT.search(said):
+        message = fault[1].decode("utf-8", "replace")
+        raise Broken(message, line, hint=None if path in files else nearest(path, files))
 
 
-def _hunks(part: FilePatch, data: bytes) -> bytes:
-    """The file after the hunks. Every old line must stand exactly where its header says."""
-    lines = split(data)
-    out: list[bytes] = []
-    at = 0  # lines of the old file already passed
-    for hunk in part.hunks:
-        start = hunk.start - 1 if hunk.old else hunk.start
-        if not at <= start <= len(lines):
-            message = f"hunk at line {hunk.start} is out of order or beyond the file's {len(lines)} lines"
-            raise Broken(message, hunk.line)
-        out += lines[at:start]
-        for index, (text, _) in enumerate(hunk.old):
-            if lines[start + index : start + index + 1] != [text]:
-                raise _mismatch(part, hunk, lines, start + index, index)
-        written = len(out) + bool(hunk.new)
-        if hunk.written != written:
-            raise Broken(f"the header says new line {hunk.written}, and it is {written}", hunk.line)
-        out += hunk.new
-        at = start + len(hunk.old)
-    out += lines[at:]
-    for index, line in enumerate(out[:-1]):
-        if not line.endswith(b"\n"):
-            raise Broken(f"new line {index + 1} has no end of line, and lines follow it", part.line)
-    return b"".join(out)
+def _mismatch(
+    path: str, source: bytes, lines: Sequence[bytes], wanted: Sequence[bytes], start: int
+) -> Broken:
+    """The first of the wanted lines that the file does not have from a line on."""
+    line = _line(source, source.find(b"\n@@ -%d" % start, _part(source, path)) + 1)
+    pairs = enumerate(zip_longest(lines[start - 1 :], wanted), start)
+    at, (have, want) = next(((at, pair) for at, pair in pairs if pair[0] != pair[1]), (0, (None, None)))
+    if want is None:
+        return Broken("the file ends otherwise than the hunk", line, start)
+    shown = "the end of the file" if have is None else f"`{_text(have)}`"
+    ends = have is not None and have.rstrip(b"\r") == want.rstrip(b"\r")
+    first = max(1, at - _NEAR)
+    near = enumerate(lines[first - 1 : at + _NEAR], first)
+    excerpt = "".join(f"{number:>6}  {_text(line).rstrip()}\n" for number, line in near)
+    message = f"{path}:{at} is {shown}, and the patch expects `{_text(want)}`"
+    hint = "Only the end of the line differs." if ends else None
+    return Broken(message, line, at, hint, excerpt)
 
 
-def _mismatch(part: FilePatch, hunk: Hunk, lines: Sequence[bytes], at: int, index: int) -> Broken:
-    want, line = hunk.old[index]
-    have = _shown(lines[at]) if at < len(lines) else "the end of the file"
-    block = [text for text, _ in hunk.old]
-    places = [n + 1 for n in range(len(lines) - len(block) + 1) if list(lines[n : n + len(block)]) == block]
-    texts = [text.decode("utf-8", "replace").strip() for text in lines]
-    if places:
-        hint = f"The text of the hunk is at line {', '.join(map(str, places[:4]))}; offsets are not accepted."
-    elif at < len(lines) and lines[at].rstrip(b"\r\n") == want.rstrip(b"\r\n"):
-        hint = "Only the end of the line differs."
-    else:
-        near = difflib.get_close_matches(want.decode("utf-8", "replace").strip(), texts, n=1, cutoff=0.6)
-        hint = f"The nearest line is {texts.index(near[0]) + 1}: {near[0]}" if near else ""
-    first = max(0, at - _NEAR)
-    numbered = enumerate(lines[first : at + _NEAR + 1], first + 1)
-    excerpt = "".join(f"{n:>6}  {text.decode('utf-8', 'replace').rstrip()}\n" for n, text in numbered)
-    message = f"{part.path}:{at + 1} is {have}, and the patch expects {_shown(want)}"
-    return Broken(message, line, upstream=at + 1, hint=hint or None, excerpt=excerpt or None)
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "backslashreplace").replace("\r", "\\r")
 
 
-def _shown(line: bytes) -> str:
-    text = line.decode("utf-8", "backslashreplace")
-    ending = "" if text.endswith("\n") else " (no end of line)"
-    return f"`{text.rstrip(chr(10))}`".replace("\r", "\\r") + ending
+def _part(source: bytes, path: str) -> int:
+    """Where the part of a patch for a file begins."""
+    head = re.compile(rb"^(?:diff --git a/|--- a/|\+\+\+ b/)%s\s" % re.escape(path.encode()), re.MULTILINE)
+    begin = head.search(source)
+    return begin.start() if begin else 0
 
 
-# -- reading
+def _line(source: bytes, at: int) -> int:
+    """The line of an offset."""
+    return source.count(b"\n", 0, at) + 1
 
 
-_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: .*)?\r?\Z")
-_MODE = re.compile(rb"(old mode|new mode|new file mode|deleted file mode) (.*)", re.DOTALL)
-#: The beginning of a line below a header of git -> why the patch is refused.
-_REFUSED_OF_GIT = {
-    rb"(?:rename|copy|similarity|dissimilarity) ": "renames and copies are not supported; "
-    "write the patch with --no-renames",
-    rb"GIT binary patch|Binary files ": "binary patches are not supported; use a whole-file overlay",
-}
-#: The same for any line that is no part of a hunk.
-_REFUSED = {
-    rb"\+\+\+ |@@": "a hunk without the name of its file",
-    rb"\d+(?:,\d+)?[acd]\d*\Z": "it is an ed script or a normal diff; only unified diffs are applied",
-}
-
-
-class Broken(Exception):
-    """A patch that cannot be applied; `line` is its line, `upstream` that of the patched file."""
-
-    def __init__(
-        self, message: str, line: int, upstream: int = 0, hint: str | None = None, excerpt: str | None = None
-    ) -> None:
-        super().__init__(message)
-        self.line, self.upstream, self.hint, self.excerpt = line, upstream, hint, excerpt
-
-
-@dataclass(frozen=True, slots=True)
-class Hunk:
-    """The old lines of a file, each with the line of the patch that shows it, and the new ones."""
-
-    line: int  # of its header in the patch
-    start: int  # first old line, 1-based; for no old lines, the line before
-    written: int  # the same for the new file
-    old: tuple[tuple[bytes, int], ...]
-    new: tuple[bytes, ...]
-
-
-@dataclass(slots=True)
-class FilePatch:
-    """The part of a patch for one file."""
-
-    path: str
-    line: int
-    hunks: list[Hunk] = field(default_factory=list)
-    modes: dict[str, str] = field(default_factory=dict)  # by the words of git
-    new: bool = False
-    deleted: bool = False
-    headed: bool = False  # `---` and `+++` were read
-
-
-def read(source: bytes) -> list[FilePatch]:
-    """The files of a patch, in order. Raises Broken."""
-    parts: dict[str, FilePatch] = {}
-    part: FilePatch | None = None
-    lines = split(source)
-    at = 0
-    while at < len(lines):
-        line = lines[at].rstrip(b"\n")
-        at += 1
-        if line.startswith(b"diff --git "):
-            part = _started(parts, _named_by_git(line, at), at)
-        elif line.startswith(b"--- ") and (after := lines[at : at + 1]) and after[0].startswith(b"+++ "):
-            old, new = _name(line, b"a/", at), _name(after[0].rstrip(b"\n"), b"b/", at + 1)
-            path = new or old
-            if path is None:
-                raise Broken("both sides are /dev/null", at)
-            if old not in (None, path):
-                raise Broken(f"{old} becomes {new}; renames are not supported", at)
-            if part is None or part.headed:
-                part = _started(parts, path, at)
-            elif part.path != path:
-                raise Broken(f"its header names {part.path}, its body {path}", at)
-            if ("new file mode" in part.modes and old) or ("deleted file mode" in part.modes and new):
-                raise Broken(f"it contradicts itself on whether {path} exists", at)
-            part.headed, part.new, part.deleted = True, old is None, new is None
-            at += 1
-            if not lines[at : at + 1] or not lines[at].startswith(b"@@"):
-                raise Broken("no hunk follows", at + 1)
-        elif line.startswith(b"@@") and part and part.headed:
-            hunk, at = _hunk(lines, at)
-            part.hunks.append(hunk)
-        elif part and not part.headed and (mode := _MODE.match(line)):
-            if mode[2] not in (b"100644", b"100755"):
-                raise Broken("only plain files (100644, 100755) are patched", at)
-            part.modes[mode[1].decode()] = mode[2].decode()
-            part.new, part.deleted = "new file mode" in part.modes, "deleted file mode" in part.modes
-        else:  # another header of git, or prose
-            below_header = part is not None and not part.headed
-            for pattern, why in (_REFUSED | _REFUSED_OF_GIT if below_header else _REFUSED).items():
-                if re.match(pattern, line):
-                    raise Broken(why, at)
-    if not parts:
-        raise Broken("it holds no file", 1)
-    for one in parts.values():
-        if not one.headed and not one.modes:
-            raise Broken(f"it has no changes for {one.path}", one.line)
-        if one.new and one.deleted:
-            raise Broken(f"it contradicts itself on whether {one.path} exists", one.line)
-    return list(parts.values())
-
-
-def split(data: bytes) -> list[bytes]:
-    """Lines with their ends; only a line feed ends a line."""
-    return re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
-
-
-def _started(parts: dict[str, FilePatch], path: str, line: int) -> FilePatch:
-    if path in parts:
-        raise Broken(f"{path} occurs twice (first at line {parts[path].line})", line)
-    parts[path] = FilePatch(path, line)
-    return parts[path]
-
-
-def _named_by_git(line: bytes, at: int) -> str:
-    names = line.removeprefix(b"diff --git ")
-    old, new = names[: len(names) // 2], names[len(names) // 2 + 1 :]
-    if names.startswith(b'"'):
-        raise Broken("quoted paths are not supported", at)
-    if old[:2] != b"a/" or new[:2] != b"b/" or old[2:] != new[2:]:
-        raise Broken("the header names two different files; renames are not supported", at)
-    return _path(old[2:], at)
-
-
-def _name(line: bytes, side: bytes, at: int) -> str | None:
-    """The path of a `---` or `+++` line; None for /dev/null."""
-    name = line[4:].rstrip(b"\r").split(b"\t")[0]
-    if name == b"/dev/null":
-        return None
-    if name.startswith(b'"'):
-        raise Broken("quoted paths are not supported", at)
-    if not name.startswith(side):
-        raise Broken(f"the path does not begin with {side.decode()}", at)
-    return _path(name[len(side) :], at)
-
-
-def _path(raw: bytes, line: int) -> str:
-    """A plain path inside the tree. Raises Broken for any other."""
-    path = raw.decode("utf-8", "backslashreplace")
-    if fault := path_fault(path):
-        raise Broken(f"the path `{path}` {fault}", line)
-    return path
-
-
-def _hunk(lines: Sequence[bytes], at: int) -> tuple[Hunk, int]:
-    """The hunk whose header is line `at` (1-based) of a patch, and the line that ends it."""
-    begin, header = at, _HEADER.match(lines[at - 1].rstrip(b"\n"))
-    if header is None:
-        raise Broken("the header of the hunk is not `@@ -a,b +c,d @@`", begin)
-    sides: dict[bytes, list[tuple[bytes, int]]] = {b"-": [], b"+": []}
-    counts = {b"-": int(header[2] or 1), b"+": int(header[4] or 1)}
-    while any(len(sides[sign]) < counts[sign] for sign in sides):
-        if at >= len(lines):
-            raise Broken("the patch ends inside a hunk", at)
-        raw = lines[at]
-        at += 1
-        if raw[:1] not in (b" ", b"-", b"+"):
-            raise Broken("the hunk has fewer lines than its header says", at)
-        if not raw.endswith(b"\n"):
-            raise Broken("the patch ends inside a line", at)
-        torn = at < len(lines) and lines[at].startswith(b"\\ ")  # No newline at end of file
-        for sign, side in sides.items():
-            if raw[:1] in (b" ", sign):
-                side.append((raw[1:-1] if torn else raw[1:], at))
-        at += torn
-    after = lines[at] if at < len(lines) else b""
-    more = after.startswith((b" ", b"+", b"-", b"\\")) and not after.startswith((b"+++ ", b"--- ", b"-- "))
-    if more or any(len(sides[sign]) > counts[sign] for sign in sides):
-        raise Broken("the hunk has more lines than its header says", at + more)
-    new = tuple(text for text, _ in sides[b"+"])
-    if [text for text, _ in sides[b"-"]] == list(new):
-        raise Broken("the hunk changes nothing", begin)
-    return Hunk(begin, int(header[1]), int(header[3]), tuple(sides[b"-"]), new), at
+def _git(source: bytes, folder: str, *options: str) -> subprocess.CompletedProcess[bytes]:
+    words = ("apply", "--unidiff-zero", "--whitespace=nowarn", *options, "-")
+    return git.in_folder(folder, *words, stdin=source)

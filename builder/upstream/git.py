@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from builder.errors import fail
 from builder.manifest.paths import reserved_by_git
@@ -96,21 +97,25 @@ def run(
 ) -> bytes:
     """The stdout of `git ARGS`; `timeout` is in seconds. Raises GitError, and BuildError E003 without git."""
     try:
-        done = subprocess.run(
-            command(git_dir, args),
-            input=stdin,
-            capture_output=True,
-            env=environment(protocols),
-            timeout=timeout,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise fail("E003", "git is not installed.", hint="install git 2.32 or newer") from None
+        done = _process(command(git_dir, args), input=stdin, env=environment(protocols), timeout=timeout)
     except subprocess.TimeoutExpired:
         raise GitError(f"git did not finish within {timeout:.0f} seconds") from None
     if done.returncode:
         raise GitError(done.stderr.decode("utf-8", "replace"), done.returncode)
     return done.stdout
+
+
+def in_folder(folder: str, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """What `git ARGS` gives in a folder that is no repository. Raises BuildError E003 without git."""
+    env = environment() | {"GIT_CEILING_DIRECTORIES": os.path.dirname(folder)}
+    return _process(command(None, args), input=stdin, env=env, cwd=folder)
+
+
+def _process(words: list[str], **more: Any) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(words, capture_output=True, check=False, **more)
+    except FileNotFoundError:
+        raise fail("E003", "git is not installed.", hint="install git 2.32 or newer") from None
 
 
 def git_version() -> tuple[int, ...]:

@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from builder.lift.history import Commit, History
-from builder.lift.statements import parse_leniently
 from builder.manifest.model import Manifest
 from builder.manifest.statements import AnchoredEdit, Edit, Statement, TomlEdit, WholeFile
 from builder.overlay import anchored, structural, toml
@@ -79,5 +78,5 @@ def _edits(edit: Edit, path: str, manifest: Manifest, data: bytes) -> bool:
     target = resolve(edit.target, manifest.packages, {path: None})
     if target is None or edit.kind == "add-import":
         return target is not None
-    plan = structural.plan(parse_leniently(data, path), [(edit, target)], manifest.overlays)
-    return bool(plan.records) and not plan.problems
+    done = structural.edit(path, data, [(edit, target)], manifest.overlays)
+    return bool(done.records) and not done.problems

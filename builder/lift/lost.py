@@ -159,13 +159,12 @@ def _defined(last: str, sides: Sides) -> list[str]:
 
 def _scope(edit: Edit, path: str, module: str, data: bytes) -> str | None:
     """The innermost definition of a file that holds all places of an edit, if they are as many as stated."""
-    module_now = parse_leniently(data, path)
-    plan = structural.plan(module_now, [(replace(edit, target=module), Target(path, module, ()))])
-    if not plan.records or plan.problems:
+    done = structural.edit(path, data, [(replace(edit, target=module), Target(path, module, ()))], {})
+    if not done.records or done.problems:
         return None
-    lines = [record.line for record in plan.records]
+    lines = [record.line for record in done.records]
     names = [module]
-    node: Scope = module_now.tree
+    node: Scope = parse_leniently(data, path).tree
     while True:
         definitions = (each for each in statements_in(node) if isinstance(each, Definition))
         around = (d for d in definitions if d.lineno <= min(lines) and max(lines) <= (d.end_lineno or 0))

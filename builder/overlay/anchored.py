@@ -46,7 +46,7 @@ def edit(path: str, data: bytes, edits: Sequence[AnchoredEdit]) -> Edited:
             for match, line in zip(matches, lines, strict=True):
                 journal.note(item, item.kind, line, encode(text[match.start : match.end]), item.by)
             text = apply(scanned, [cut for match in matches for cut in match.cuts])
-    return encode(text), journal.problems, journal.records
+    return Edited(encode(text), journal.problems, journal.records)
 
 
 def _misfit(path: str, item: AnchoredEdit) -> str | None:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from builder.errors import Mark, Problem
 from builder.manifest.statements import BASE, AnchoredEdit, Edit, Patch, Rule, TomlEdit, WholeFile
@@ -76,8 +77,12 @@ def of_removed(edit: FileEdit | Patch, rule: Rule) -> str:
     return f"{batch}: add `without: {rule.batch}` to the edit, or remove the edit."
 
 
-#: The new bytes of a file, what is wrong, and what was done.
-Edited = tuple[bytes, list[Problem], list[Record]]
+class Edited(NamedTuple):
+    """The new bytes of a file, what is wrong, and what was done."""
+
+    data: bytes
+    problems: list[Problem]
+    records: list[Record]
 
 
 class Wrong(Exception):

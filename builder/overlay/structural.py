@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
@@ -15,19 +14,10 @@ from builder.manifest.statements import Edit, Rule
 from builder.overlay import kinds
 from builder.overlay.kinds import Hit
 from builder.overlay.locate import Target, find, resolve
-from builder.overlay.record import Edited, Journal, Record, Wrong, is_void, of_removed, require_count
+from builder.overlay.record import Edited, Journal, Wrong, is_void, of_removed, require_count
 from builder.source.ops import DropItem, Op, Remove
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The result of the edits of one file."""
-
-    ops: tuple[Op, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    records: tuple[Record, ...] = ()
 
 
 def sort(
@@ -71,34 +61,29 @@ def edit(
     except (SyntaxError, ValueError, RecursionError) as error:
         place = Mark(path, getattr(error, "lineno", None) or 0)
         what = f"is edited, and {path} does not parse: {error}."
-        return data, [Problem("R005", f"`{one.target}` {what}", one.mark, place) for one, _ in edits], []
-    planned = plan(module, [pair for pair in edits if pair[0].kind != "add-import"], overlays)
-    changed = splice(module, planned.ops) if planned.ops else data
-    added = [pair for pair in edits if pair[0].kind == "add-import"]
-    changed, problems, records = add_imports(module, changed, added)
-    return changed, [*planned.problems, *problems], [*planned.records, *records]
-
-
-def plan(
-    module: Module,
-    edits: Sequence[tuple[Edit, Target]],
-    overlays: Mapping[str, bytes] = MappingProxyType({}),
-) -> Plan:
-    """The operations of the edits of one file, all for the tree as it is; an edit with a problem has none."""
-    journal = Journal(module.path)
-    wanted: list[tuple[Edit, Hit]] = []
+        problems = [Problem("R005", f"`{one.target}` {what}", one.mark, place) for one, _ in edits]
+        return Edited(data, problems, [])
+    journal = Journal(path)
+    hits: list[tuple[Edit, Hit]] = []
     for one, target in edits:
+        if one.kind == "add-import":
+            continue
         with journal.attempt(one):
-            hits = kinds.hits(module, one, target, overlays)
+            places = kinds.hits(module, one, target, overlays)
             shown = f" `{' '.join(one.match.split())}`" if one.match else ""
             shown = f"`{one.kind}`{shown} in `{one.target}`"
-            lines = [_line(hit.node) for hit in hits]
-            require_count(module.path, one, lines, shown, partial(kinds.near, module, one))
-            wanted += [(one, hit) for hit in hits]
-            for hit, line in zip(hits, lines, strict=True):
+            lines = [_line(hit.node) for hit in places]
+            require_count(path, one, lines, shown, partial(kinds.near, module, one))
+            hits += [(one, hit) for hit in places]
+            for hit, line in zip(places, lines, strict=True):
                 journal.note(one, one.kind, line, module.text(hit.node), hit.after)
-    ops, problems = _combine(module, wanted)
-    return Plan(tuple(ops), (*journal.problems, *problems), tuple(journal.records))
+    ops, problems = _combine(module, hits)
+    journal.problems += problems
+    changed = splice(module, ops) if ops else data
+    changed = _with_imports(
+        module, changed, [pair for pair in edits if pair[0].kind == "add-import"], journal
+    )
+    return Edited(changed, journal.problems, journal.records)
 
 
 def _combine(module: Module, hits: Sequence[tuple[Edit, Hit]]) -> tuple[list[Op], list[Problem]]:
@@ -149,9 +134,10 @@ def _line(node: ast.AST) -> int:
 # -- imports that are added: one line each, after the last import at the head of the module
 
 
-def add_imports(module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]]) -> Edited:
-    """Add the imports that a file uses: `data` after all other edits, `module` before any."""
-    journal = Journal(module.path)
+def _with_imports(
+    module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]], journal: Journal
+) -> bytes:
+    """The file with the imports that it uses: `data` after all other edits, `module` before any."""
     lines: list[str] = []
     bound = {a.asname or a.name for s in module.tree.body if isinstance(s, ast.ImportFrom) for a in s.names}
     for edit, target in edits:
@@ -170,7 +156,7 @@ def add_imports(module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]
             bound.add(name)
             lines.append(f"from {home} import {name}")
             journal.note(edit, edit.kind, _head(module.tree), None, lines[-1])
-    return (_inserted(data, lines) if lines else data), journal.problems, journal.records
+    return _inserted(data, lines) if lines else data
 
 
 def _head(tree: ast.Module) -> int:

@@ -35,7 +35,7 @@ def edit(path: str, data: bytes, edits: Sequence[TomlEdit]) -> Edited:
             line = layout.scanned.line(min(c.start for c in cuts))
             journal.note(item, f"toml-{item.op}", line, before or None, after or None)
             data, plain = changed, expected
-    return data, journal.problems, journal.records
+    return Edited(data, journal.problems, journal.records)
 
 
 def _cuts(layout: Layout, item: TomlEdit, data: Any) -> list[TextEdit]:

@@ -10,8 +10,7 @@ from builder.errors import Mark
 from builder.manifest.statements import Edit
 from builder.overlay.locate import Target
 from builder.overlay.record import Edited
-from builder.overlay.structural import add_imports
-from builder.source.parse import parse
+from builder.overlay.structural import edit
 
 HERE = Mark("manifest.yaml", 3)
 
@@ -19,7 +18,7 @@ HERE = Mark("manifest.yaml", 3)
 def add(source: bytes, *names: str, path: tuple[str, ...] = ()) -> Edited:
     target = Target("a.py", "pkg.a", path)
     edits = [(Edit("add-import", "pkg.a", "b", "because", name, mark=HERE), target) for name in names]
-    return add_imports(parse(source, "a.py"), source, edits)
+    return edit("a.py", source, edits, {})
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from builder.errors import Mark
 from builder.manifest.statements import Edit, Rule
 from builder.overlay.locate import resolve
-from builder.overlay.structural import Plan, plan, sort
-from builder.source.parse import parse
-from builder.source.splice import splice
+from builder.overlay.record import Edited
+from builder.overlay.structural import edit as carry
+from builder.overlay.structural import sort
 
 PACKAGES = {"pkg": "python/pkg", "other": "lib/other"}
 FILE = "python/pkg/mod.py"
@@ -28,12 +28,11 @@ def edit(kind: str, target: str, **more: object) -> Edit:
     return replace(base, kind=kind, **more)  # type: ignore[arg-type]
 
 
-def carry_out(source: str, *edits: Edit, overlays: dict[str, bytes] | None = None) -> tuple[str, Plan]:
+def carry_out(source: str, *edits: Edit, overlays: dict[str, bytes] | None = None) -> tuple[str, Edited]:
     by_file, problems = sort(edits, PACKAGES, {FILE: b""})
     assert not problems
-    module = parse(source.encode(), FILE)
-    result = plan(module, by_file.get(FILE, ()), overlays or {})
-    return splice(module, result.ops).decode(), result
+    result = carry(FILE, source.encode(), by_file.get(FILE, ()), overlays or {})
+    return result.data.decode(), result
 
 
 def after(source: str, *edits: Edit, overlays: dict[str, bytes] | None = None) -> str:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from builder.analysis.projects import requirement_name
 from builder.errors import Mark, fail
 from builder.manifest.model import Kernel
 
@@ -46,18 +47,11 @@ def required(pyproject: dict[str, Any], kernel: Kernel, where: str) -> Requireme
 
     Raises BuildError (K003) when pyproject.toml (at `where`) has none, several, or one of a range.
     """
-    from packaging.requirements import InvalidRequirement, Requirement
-    from packaging.utils import canonicalize_name
+    from packaging.requirements import Requirement
 
-    names = {canonicalize_name(name) for name in kernel.distributions}
-    requirements = []
-    for text in pyproject.get("project", {}).get("dependencies", []):
-        try:
-            requirement = Requirement(text)
-        except InvalidRequirement:
-            continue  # not a requirement of the kernel
-        if canonicalize_name(requirement.name) in names:
-            requirements.append(requirement)
+    names = {requirement_name(name) for name in kernel.distributions}
+    texts = pyproject.get("project", {}).get("dependencies", [])
+    requirements = [Requirement(text) for text in texts if requirement_name(text) in names]
     accepted = " or ".join(kernel.distributions)
     if len(requirements) != 1:
         count = "does not require" if not requirements else "requires more than once"

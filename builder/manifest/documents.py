@@ -91,30 +91,18 @@ class Documents:
             yield from self._additions()
 
     def _kinds(self, schema: Mapping[str, Any]) -> Iterator[tuple[Node, Mapping[str, Any], Elsewhere]]:
-        """Yield each file with its part of the schema and the keys that belong in other files."""
+        """Yield each file with its part of the schema, and those of the files where other keys belong."""
         definitions, file = schema.get("definitions", {}), self.manifest.mark.file
-
-        def keys(part: Mapping[str, Any], name: str = "") -> set[str]:
-            return set((part.get(name, {}) if name else part).get("properties", {}))
-
-        yield self.manifest, schema, {(): {"scope": SCOPE}}
-        guarantees = keys(schema.get("properties", {}), "guarantees") - keys(definitions, "base-guarantees")
-        of_base = {
-            (): keys(schema) - keys(definitions, "base-facts"),
-            ("kernel",): keys(definitions, "kernel") - keys(definitions, "base-kernel"),
-            ("guarantees",): guarantees,
-        }
+        yield self.manifest, schema, {SCOPE: {"properties": {"scope": {}}}}
         for name, parts in self.parts.items():
             for part in parts:
                 if part.mark.file == facts_file(BASE):
-                    of_manifest = {path: dict.fromkeys(some, file) for path, some in of_base.items()}
-                    yield part, definitions.get("base-facts", {}), of_manifest
+                    yield part, definitions.get("base-facts", {}), {file: schema}
                     continue
                 kind, other = ("facts", "edits") if part.mark.file == facts_file(name) else ("edits", "facts")
-                elsewhere = dict.fromkeys(keys(definitions, "batch"), file)
-                beside = keys(definitions, f"batch-{other}")
-                elsewhere |= dict.fromkeys(beside, f"overlays/{name}/{other}.yaml")
-                yield part, definitions.get(f"batch-{kind}", {}), {(): elsewhere}
+                elsewhere = {f"overlays/{name}/{other}.yaml": definitions.get(f"batch-{other}", {})}
+                elsewhere[file] = definitions.get("batch", {})
+                yield part, definitions.get(f"batch-{kind}", {}), elsewhere
         if self.scope is not None:
             yield self.scope, definitions.get("scope", {}), {}
 

@@ -219,23 +219,17 @@ class _Reader:
 
     def root(self) -> Node | None:
         """Read the first document of the stream, if there is one."""
-        next(self._events)  # the stream starts
-        if self._document_start() is None:
-            return None
-        root = self._value(self._next(), None, "", 0)
-        next(self._events)  # the document ends
-        if (second := self._document_start()) is not None:
-            self._forbid("a second document", second)
+        root = None
+        for event in self._events:
+            if type(event).__name__ != "DocumentStartEvent":
+                continue
+            if event.tags:
+                self._forbid("a %TAG directive", event)
+            if root is not None:
+                self._forbid("a second document", event)
+                break
+            root = self._value(self._next(), None, "", 0)
         return root
-
-    def _document_start(self) -> Any:
-        """Return the event that starts the next document; None at the end of the stream."""
-        event = next(self._events)
-        if type(event).__name__ != "DocumentStartEvent":
-            return None
-        if event.tags:
-            self._forbid("a %TAG directive", event)
-        return event
 
     def _next(self) -> Any:
         """Return the next event. It is counted if it starts a value; an alias, anchor or tag is a problem."""

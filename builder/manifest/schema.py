@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from builder.errors import Problem
@@ -10,8 +10,10 @@ from builder.manifest.nodes import Node, Path
 from builder.manifest.values import shown
 from builder.spelling import nearest
 
-#: Keys on a path -> for each key that may not stand there the file in which it does.
-Elsewhere = Mapping[tuple[str, ...], Mapping[str, str]]
+#: File -> its part of the schema, for the files in which a key may stand that does not here.
+Elsewhere = Mapping[str, Mapping[str, Any]]
+#: Returns the file in which a key at a path may stand.
+_Home = Callable[[Path, str], str | None]
 
 #: How messages and the reference name the types of JSON.
 TYPES = {
@@ -43,12 +45,21 @@ def validate(
     """
     from jsonschema import Draft7Validator
 
+    def home(path: Path, key: str) -> str | None:
+        for file, other in elsewhere.items():
+            for step in path:
+                other = other.get("properties", {}).get(step, {})
+                other = schema.get("definitions", {}).get(other.get("$ref", "").rpartition("/")[2], other)
+            if key in other.get("properties", {}):
+                return file
+        return None
+
     problems: list[Problem] = []
     validator: Any = Draft7Validator(dict(schema)).evolve(schema=dict(part))  # it may refer to all of them
     for error in validator.iter_errors(document.data):
         path = tuple(error.absolute_path)
         if not (node := document.nearest(path)).unknown:
-            problems += _problems(node, error, path, _place(path, document.data), elsewhere)
+            problems += _problems(node, error, path, _place(path, document.data), home)
     return _distinct(problems)
 
 
@@ -60,7 +71,7 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
     return list(kept.values())
 
 
-def _problems(node: Node, error: Any, path: Path, place: str, elsewhere: Elsewhere) -> Iterator[Problem]:
+def _problems(node: Node, error: Any, path: Path, place: str, home: _Home) -> Iterator[Problem]:
     """Yield the problems behind one error of the validator."""
     kind, instance, says = error.validator, error.instance, error.validator_value
     subject = place[:1].upper() + place[1:]
@@ -68,7 +79,7 @@ def _problems(node: Node, error: Any, path: Path, place: str, elsewhere: Elsewhe
         known = error.schema.get("properties", {})
         for key in instance:
             if key not in known:
-                yield _unknown_key(node, path, place, key, known, elsewhere)
+                yield _unknown_key(node, path, place, key, known, home)
     elif "propertyNames" in error.absolute_schema_path:
         # the validator names no path for a key: the instance is the key, below the mapping at `path`
         key, mark = shown(instance, 60), node.at(str(instance)).key_mark
@@ -101,11 +112,10 @@ def _problems(node: Node, error: Any, path: Path, place: str, elsewhere: Elsewhe
 
 
 def _unknown_key(
-    node: Node, path: Path, place: str, key: str, known: Mapping[str, Any], elsewhere: Elsewhere
+    node: Node, path: Path, place: str, key: str, known: Mapping[str, Any], home: _Home
 ) -> Problem:
     mark = node.at(key).key_mark
-    file = elsewhere.get(tuple(step for step in path if isinstance(step, str)), {}).get(key)
-    if file is not None:
+    if (file := home(path, key)) is not None:
         return Problem("M005", f"The key `{key}` does not belong here.", mark, hint=f"write it in {file}")
     hint = (
         _FORMER.get(key)

@@ -128,7 +128,7 @@ def ask(
     """
     from builder.errors import BuildError
     from builder.manifest.load import load, read_texts
-    from builder.manifest.switches import check_off, choose, switch_off
+    from builder.manifest.switches import choose, switch_off
 
     output.settings.form = form
     if with_needs and not without:
@@ -143,10 +143,8 @@ def ask(
     batches = [batch.id for batch in manifest.batches]
     if both := sorted({*without}.intersection(switched_on)):
         raise click.UsageError(f"`--with {both[0]}` and `--without {both[0]}` contradict each other.")
-    check_off(manifest, without, scope)
     if without:
-        stated = manifest.scopes.get(scope)
-        manifest = switch_off(manifest, without, with_needs, stated.without if stated else ())
+        manifest = switch_off(manifest, without, with_needs, scope)
     on = {batch.id for batch in manifest.batches}
     off = tuple(name for name in batches if name not in on)
     if more := [name for name in off if name not in without]:

@@ -13,19 +13,29 @@ from builder.spelling import nearest
 
 
 def switch_off(
-    manifest: Manifest, ids: Iterable[str], with_needs: bool = False, scope: Iterable[str] = ()
+    manifest: Manifest, ids: Iterable[str], with_needs: bool = False, scope: str = DEFAULT_SCOPE
 ) -> Manifest:
     """Return the manifest without these batches, those that follow them, and what depends on them.
 
-    `with_needs`: also without the batches that they need off; `scope`: the batches that the chosen scope will
-    switch off. Raises BuildError: M006 for unknown ids, C002 for batches that cannot be off alone.
+    `with_needs`: also without the batches that they need off; `scope`: the one that will be chosen, which
+    switches off batches, too. Raises BuildError: M006 for unknown ids, C001 for a batch that is off there
+    already, C002 for batches that cannot be off alone.
     """
     wanted = tuple(dict.fromkeys(ids))
-    problems = list(_unknown(manifest, wanted, "--without"))
-    if problems:
-        raise BuildError(problems)
+    stated, elsewhere = manifest.scopes.get(scope), only_elsewhere(manifest, scope)
+    problems = [
+        Problem(
+            "C001", f"The batch `{batch.id}` is off in the scope `{scope}` already: what it names is kept.",
+            batch.mark, hint=f"`--with {batch.id}` switches it on, and removes what it names",
+        )
+        for batch in manifest.batches
+        if batch.id in wanted and batch.id in elsewhere
+    ]  # fmt: skip
     off = off_with(manifest, wanted, with_needs)
-    problems = list(_alone(manifest, wanted, off, off_with(manifest, scope)))
+    problems = problems or list(_unknown(manifest, wanted, "--without"))
+    problems = problems or list(
+        _alone(manifest, wanted, off, off_with(manifest, stated.without if stated else ()))
+    )
     if problems:
         raise BuildError(problems)
     return without(manifest, off)
@@ -230,22 +240,6 @@ def only_elsewhere(manifest: Manifest, name: str) -> list[str]:
     """Return the batches that are on only in other scopes, sorted."""
     scope = manifest.scopes.get(name)
     return sorted(manifest.off_by_default.difference(scope.only_here if scope is not None else ()))
-
-
-def check_off(manifest: Manifest, ids: Iterable[str], name: str) -> None:
-    """Raise BuildError C001 for batches that are to be switched off and are off in the scope already."""
-    off = only_elsewhere(manifest, name)
-    problems = [
-        Problem(
-            "C001", f"The batch `{one}` is off in the scope `{name}` already: what it names is kept.",
-            next(batch.mark for batch in manifest.batches if batch.id == one),
-            hint=f"`--with {one}` switches it on, and removes what it names",
-        )
-        for one in ids
-        if one in off
-    ]  # fmt: skip
-    if problems:
-        raise BuildError(problems)
 
 
 def choose(manifest: Manifest, name: str, on: Collection[str] = ()) -> Manifest:

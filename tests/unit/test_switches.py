@@ -82,8 +82,7 @@ def test_the_options_of_a_build_repeat_what_is_off_already() -> None:
 def test_what_the_scope_switches_off_counts_for_what_a_batch_needs_off() -> None:
     scopes = "scopes:\n  amd: {why: AMD., without: [rocm, quark], pins: [seed]}\n"
     whole = manifest(scopes + THREE)
-    off = whole.scopes["amd"].without
-    chosen = choose(switch_off(whole, ["petit"], scope=off), "amd")
+    chosen = choose(switch_off(whole, ["petit"], scope="amd"), "amd")
     assert ids(chosen) == []
     assert options(choose(whole, "amd"), ["petit"]) == "--scope amd --without petit"
     with pytest.raises(BuildError, match="C002"):

@@ -23,7 +23,7 @@ from io import BytesIO
 
 from builder.adapter import GENERATOR
 from builder.manifest.model import Project
-from builder.manifest.paths import reserved_by_git
+from builder.manifest.paths import path_fault
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
 from builder.upstream.commits import project_table, value_at
 
@@ -33,7 +33,6 @@ SDIST_TIME = 315532800
 
 MAX_BYTES = 512 * 1024 * 1024  # unpacked
 MAX_MEMBERS = 100_000
-MAX_NAME = 4096
 
 _AUTHOR = f"{GENERATOR} <builder@localhost>"
 _SETUPTOOLS_CFG = b"[egg_info]\ntag_build = \ntag_date = 0\n\n"
@@ -160,22 +159,12 @@ def _root(names: Iterable[str], project: str, version: str) -> str:
     return (alike or only)[0]
 
 
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
-_NOT_PLAIN = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")
-
-
 def _inside(name: str, root: str) -> tuple[str, str | None]:
     """(path below the root, what is wrong with it)."""
-    if len(name) > MAX_NAME:
-        return "", "has a name that is too long"
-    if _UNPRINTABLE.search(name):
-        return "", "has a name with a control character or a backslash"
     first, _, rest = name.rstrip("/").partition("/")
     if first != root:
         return "", f"is outside {root}/"
-    if rest and (_NOT_PLAIN.search(rest) or any(map(reserved_by_git, rest.split("/")))):
-        return "", "is not a plain path"
-    return rest, None
+    return rest, path_fault(rest) if rest else None
 
 
 def _fault(info: tarfile.TarInfo, path: str, root: str, raw: bytes) -> str | None:

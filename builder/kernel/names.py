@@ -95,12 +95,6 @@ def with_version(metadata: bytes, version: str) -> bytes:
     return changed + body
 
 
-def field(metadata: bytes, name: str) -> str:
-    """A field of METADATA by its name; empty when there is none."""
-    value = re.search(rf"(?im)^{name}[ \t]*:(.*)".encode(), _parted(metadata)[0])
-    return value[1].strip().decode("utf-8", "replace") if value else ""
-
-
 def with_tags(wheel: bytes, tags: str) -> bytes:
     """WHEEL with the tags of the file name: a wheel that was renamed lists others."""
     from packaging.tags import parse_tag

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -119,8 +120,8 @@ def _same(wheel: Archive, name: names.WheelName) -> None:
     from packaging.utils import canonicalize_name
     from packaging.version import Version
 
-    metadata = wheel.members[f"{wheel.info}/METADATA"].data()
-    inside = (names.field(metadata, "Name"), names.field(metadata, "Version"))
+    metadata = email.message_from_bytes(wheel.members[f"{wheel.info}/METADATA"].data())
+    inside = (str(metadata["Name"] or ""), str(metadata["Version"] or ""))
     same = version(inside[1]) == Version(name.version)
     if not same or canonicalize_name(inside[0]) != canonicalize_name(name.distribution):
         raise fail(

@@ -11,8 +11,7 @@ Compiled extensions are files like others: rules decide on them, and nothing edi
 
 from __future__ import annotations
 
-import email.parser
-import email.policy
+import email
 import re
 from collections.abc import Iterator
 from email.message import Message
@@ -35,9 +34,9 @@ def read(data: bytes, project: Project, version: str, sha256: str) -> ReleaseTre
     try:
         archive = wheel_archive.read(data, limit=MAX_BYTES)
         info = archive.info
-        metadata = _headers(_text(archive, f"{info}/METADATA"))
+        metadata = email.message_from_string(_text(archive, f"{info}/METADATA"))
         points = _text(archive, f"{info}/entry_points.txt")
-        wheel = _headers(_text(archive, f"{info}/WHEEL"))
+        wheel = email.message_from_string(_text(archive, f"{info}/WHEEL"))
     except BuildError as error:
         raise ArchiveError(problem.message.rstrip(".") for problem in error.problems) from None
     if reasons := list(_faults(archive, metadata, project.name, version)):
@@ -56,10 +55,6 @@ def read(data: bytes, project: Project, version: str, sha256: str) -> ReleaseTre
     if both := clashes(files):
         raise ArchiveError(both)
     return release_tree(files, project.name, version, sha256, "wheel")
-
-
-def _headers(text: str) -> Message:
-    return email.parser.Parser(policy=email.policy.compat32).parsestr(text)
 
 
 def _text(archive: Archive, path: str) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 from builder import json_xz
 from builder.emit.lock import Lock
 from builder.errors import CODES
+from builder.manifest.checks import statements
 from builder.manifest.model import DEFAULT_SCOPE, Item, Kept, Manifest
-from builder.manifest.scope import statements
 from builder.manifest.statements import BASE, Batch
 from builder.manifest.switches import choose
 

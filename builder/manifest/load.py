@@ -15,7 +15,6 @@ from typing import Any
 from builder.adapter import PROGRAM
 from builder.errors import BuildError, Mark, fail
 from builder.manifest import checks, digests, reading, spans, switches
-from builder.manifest import scope as items
 from builder.manifest.documents import SCHEMA, SCOPE, is_part, read_all
 from builder.manifest.model import DEFAULT_SCOPE, Manifest
 from builder.manifest.nodes import MAX_BYTES
@@ -79,7 +78,7 @@ def parse(
     problems += [problem for file in documents for problem in checks.repeated(file)]
     problems += checks.ids(manifest)
     if read:  # the scope may refer to statements of a part that could not be read
-        problems += items.check(manifest)
+        problems += checks.items(manifest)
     problems += checks.pins(manifest)
     problems += switches.check_scopes(manifest)
     problems += checks.overlays_named(findings.overlays, overlays, others)

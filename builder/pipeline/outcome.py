@@ -18,8 +18,8 @@ from builder.emit.record import RecordedCut
 from builder.emit.removed_features import with_tables
 from builder.errors import BuildError, Problem
 from builder.graph.modules import Summary, SummaryCache, known_of, summaries
+from builder.manifest.digests import places
 from builder.manifest.model import Manifest
-from builder.manifest.places import places
 from builder.pipeline.cut import cut
 from builder.pipeline.graph_answers import GraphAnswers, graph_answers
 from builder.pipeline.measure import Figures, Measured

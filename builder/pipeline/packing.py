@@ -17,8 +17,8 @@ from typing import Any
 
 from builder.errors import Mark
 from builder.manifest import model
+from builder.manifest.digests import FROM_TEXT, Places
 from builder.manifest.model import Manifest
-from builder.manifest.places import FROM_TEXT, Places
 from builder.manifest.statements import Reason
 from builder.overlay.record import Record
 from builder.source.delta import Piece, applied, delta

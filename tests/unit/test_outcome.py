@@ -16,9 +16,9 @@ from small_files import FILES, MANIFEST, OVERLAYS, PARSER
 
 from builder import memo
 from builder.errors import BuildError, Mark
+from builder.manifest.digests import places
 from builder.manifest.load import parse
 from builder.manifest.model import Manifest
-from builder.manifest.places import places
 from builder.manifest.statements import Reason
 from builder.manifest.switches import switch_off
 from builder.pipeline import outcome

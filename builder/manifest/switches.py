@@ -41,30 +41,6 @@ def switch_off(
     return without(manifest, off)
 
 
-def switched_on(manifest: Manifest, ids: Iterable[str], off: Collection[str], scope: str) -> Manifest:
-    """Return the manifest without the batches that are `off` in the chosen scope, but with these.
-
-    Raises BuildError: M006 for unknown ids, C001 for a batch that is on already, C002 for one that cannot be
-    on alone.
-    """
-    wanted = tuple(sorted(set(ids)))
-    problems = list(_unknown(manifest, wanted, "--with"))
-    if not problems:
-        problems = [
-            Problem(
-                "C001", f"The batch `{batch.id}` is on in the scope `{scope}` already.", batch.mark,
-                hint=f"remove `--with {batch.id}`",
-            )
-            for batch in manifest.batches
-            if batch.id in wanted and batch.id not in off_with(manifest, off)
-        ]  # fmt: skip
-    left = off_with(manifest, (name for name in off if name not in wanted))
-    problems = problems or list(_not_alone(manifest, wanted, left))
-    if problems:
-        raise BuildError(problems)
-    return replace(without(manifest, left), switched_on=wanted)
-
-
 def off_with(manifest: Manifest, ids: Iterable[str], with_needs: bool = False) -> tuple[str, ...]:
     """Return the given batches and those that follow one of them, in the order of the manifest.
 
@@ -245,8 +221,8 @@ def only_elsewhere(manifest: Manifest, name: str) -> list[str]:
 def choose(manifest: Manifest, name: str, on: Collection[str] = ()) -> Manifest:
     """Return the manifest in a scope: `default`, or one that it names. Raises BuildError M015 for another.
 
-    Batches that other scopes name under `with` are off, but for those that are switched `on`. Raises what
-    `switched_on` raises for these.
+    Batches that other scopes name under `with` are off, but for those that are switched `on`. Raises for
+    these M006 if one is unknown, C001 if one is on already, C002 if one cannot be on alone.
     """
     scope = manifest.scopes.get(name)
     if scope is None and name != DEFAULT_SCOPE:
@@ -255,10 +231,20 @@ def choose(manifest: Manifest, name: str, on: Collection[str] = ()) -> Manifest:
         mark = manifest.mark("scopes") if manifest.scopes else Mark(manifest.file)
         raise BuildError([Problem("M015", f"There is no scope `{name}`.", mark, hint=hint)])
     off = [*(scope.without if scope is not None else ()), *only_elsewhere(manifest, name)]
-    if not (off or on):
-        chosen = manifest
-    else:
-        chosen = switched_on(manifest, on, off, name) if on else without(manifest, off)
+    wanted, left = tuple(sorted(set(on))), off_with(manifest, (one for one in off if one not in on))
+    problems = list(_unknown(manifest, wanted, "--with"))
+    problems = problems or [
+        Problem(
+            "C001", f"The batch `{batch.id}` is on in the scope `{name}` already.", batch.mark,
+            hint=f"remove `--with {batch.id}`",
+        )
+        for batch in manifest.batches
+        if batch.id in wanted and batch.id not in off_with(manifest, off)
+    ]  # fmt: skip
+    problems = problems or list(_not_alone(manifest, wanted, left))
+    if problems:
+        raise BuildError(problems)
+    chosen = replace(without(manifest, left), switched_on=wanted) if left or wanted else manifest
     if scope is None:
         return chosen
     marks = (manifest.mark("scopes", name, "models", number) for number in range(len(scope.models)))

@@ -6,17 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from builder.manifest.model import NO_PROJECT, Manifest, Pin, Project
 from builder.tree import GITLINK, Snapshot, Tree
-
-
-class Blobs(Protocol):
-    """Reads blobs by id."""
-
-    def read(self, ids: Iterable[str]) -> dict[str, bytes]:
-        """The bytes of each blob. Raises BuildError U001 when one is missing or does not have its id."""
+from builder.upstream.git import GitBlobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +44,16 @@ class ReleaseArchive:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryBlobs:
+    """Blobs that are in memory already, checked when they were put there."""
+
+    contents: Mapping[str, bytes]
+
+    def read(self, ids: Iterable[str]) -> dict[str, bytes]:
+        return {blob: self.contents[blob] for blob in ids}
+
+
+@dataclass(frozen=True, slots=True)
 class Upstream:
     """An upstream tree and where it came from."""
 
@@ -59,20 +63,10 @@ class Upstream:
     origin: str  # one sentence for people: where it came from
     time: int  # committer time in epoch seconds; for a release archive.SDIST_TIME
     version: str | None  # upstream's own version
-    blobs: Blobs
+    blobs: GitBlobs | MemoryBlobs
     version_origin: str = ""  # what the version was read from
     kind: Literal["git", "sdist", "wheel"] = "git"
     archive: ReleaseArchive | None = None  # of a release
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryBlobs:
-    """Blobs that are in memory already, checked when they were put there."""
-
-    contents: Mapping[str, bytes]
-
-    def read(self, ids: Iterable[str]) -> dict[str, bytes]:
-        return {blob: self.contents[blob] for blob in ids}
 
 
 def snapshot(upstream: Upstream, paths: Iterable[str] | None = None) -> Snapshot:

@@ -32,10 +32,7 @@ def fetch(project: str, version: str, machine: str, where: Path, offline: bool) 
                 got = download.wheel(project, version, temporary, download.PLATFORMS[machine])
             except download.PipError as error:
                 raise _unavailable(project, version, error.reason) from None
-            target = folder / "kernel" / cache.sha256_of(got) / got.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(got, target)
-            return target
+            return cache.keep(got, folder / "kernel" / cache.sha256_of(got) / got.name)
 
 
 def _cached(folder: Path, project: str, version: str, machine: str) -> Path | None:

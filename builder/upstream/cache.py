@@ -102,15 +102,8 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def store(folder: Path, name: str, data: bytes) -> Path:
-    """Writes `folder/name` whole or not at all; only inside `writing`. Raises OSError."""
-    target = folder / name
+def keep(path: Path, target: Path) -> Path:
+    """Move a complete file from `scratch` to its place in one step. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with scratch(folder) as temporary:
-        part = temporary / "part"
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target)
+    os.replace(path, target)
     return target

@@ -63,8 +63,8 @@ PLATFORMS = {
 PYTHONS = tuple(f"3.{minor}" for minor in range(15, 9, -1))
 
 
-def sdist(project: str, version: str, folder: Path) -> bytes:
-    """The bytes of a release's sdist; pip works in `folder` (empty). Raises PipError, BuildError E003."""
+def sdist(project: str, version: str, folder: Path) -> Path:
+    """The file of a release's sdist; pip works in `folder` (empty). Raises PipError, BuildError E003."""
     backend = folder / "backend" / "setuptools"
     backend.mkdir(parents=True)
     (backend / "__init__.py").write_text("")
@@ -76,7 +76,7 @@ def sdist(project: str, version: str, folder: Path) -> bytes:
         output = _download(project, version, folder, flags)
     files = sorted((folder / "out").glob("*"))
     if len(files) == 1 and files[0].name.endswith(".tar.gz"):
-        return files[0].read_bytes()
+        return files[0]
     raise _failure(output, project)
 
 

@@ -133,21 +133,22 @@ def _find(wanted: Wanted, where: Sources) -> ReleaseFile:
 
 def _download(project: str, wanted: Wanted, form: Form, folder: Path) -> ReleaseFile:
     """The archive from the index, stored in the cache. Raises PipError, BuildError for a wrong digest."""
+    version = wanted.value
     with cache.scratch(folder) as temporary:
         if form == "sdist":
-            data, name = download.sdist(project, wanted.value, temporary), f"{project}-{wanted.value}.tar.gz"
+            path = download.sdist(project, version, temporary)
         else:
-            python, rather = wanted.python, wanted.rather
-            path = download.newest_wheel(project, wanted.value, temporary, python, rather)
-            data, name = path.read_bytes(), path.name
-    sha256 = hashlib.sha256(data).hexdigest()
-    if wanted.sha256 not in (None, sha256):
-        message = f"The {form} of {project} {wanted.value} has sha256 {sha256}"
-        message += f", and the pin {wanted.pin!r} says {wanted.sha256}."
-        hint = "the download was altered, or the pin is wrong; the download was discarded"
-        raise fail("U003", message, wanted.mark, hint=hint)
-    file = ReleaseFile(form, name, data, sha256, "from the package index, through pip")
-    cache.store(folder, _place(project, wanted, file), data)
+            path = download.newest_wheel(project, version, temporary, wanted.python, wanted.rather)
+        data = path.read_bytes()
+        sha256 = hashlib.sha256(data).hexdigest()
+        if wanted.sha256 not in (None, sha256):
+            message = f"The {form} of {project} {version} has sha256 {sha256}"
+            message += f", and the pin {wanted.pin!r} says {wanted.sha256}."
+            hint = "the download was altered, or the pin is wrong; the download was discarded"
+            raise fail("U003", message, wanted.mark, hint=hint)
+        name = path.name if form == "wheel" else f"{project}-{version}.tar.gz"
+        file = ReleaseFile(form, name, data, sha256, "from the package index, through pip")
+        cache.keep(path, folder / _place(project, wanted, file))
     return file
 
 

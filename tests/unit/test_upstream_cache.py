@@ -21,10 +21,16 @@ HOLD = (
 )
 
 
-def test_a_file_is_stored_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
+def keep(folder: Path, name: str, data: bytes) -> Path:
+    with cache.scratch(folder) as temporary:
+        (temporary / "part").write_bytes(data)
+        return cache.keep(temporary / "part", folder / name)
+
+
+def test_a_file_is_kept_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
     with cache.writing(tmp_path / "c") as folder:
-        path = cache.store(folder, "a/b.bin", b"data")
-        assert cache.store(folder, "a/b.bin", b"data again") == path
+        path = keep(folder, "a/b.bin", b"data")
+        assert keep(folder, "a/b.bin", b"data again") == path
     assert path.read_bytes() == b"data again"
     assert [p for p in (tmp_path / "c").rglob("*") if p.is_file() and p.name != "lock"] == [path]
 
@@ -62,14 +68,14 @@ def test_a_full_or_failing_disk_is_a_coded_error_and_the_old_file_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     with cache.writing(tmp_path) as folder:
-        cache.store(folder, "f", b"old")
+        keep(folder, "f", b"old")
 
-    def full(_: int) -> None:
+    def full(*_: object) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("builder.upstream.cache.os.fsync", full)
+    monkeypatch.setattr("builder.upstream.cache.os.replace", full)
     with pytest.raises(BuildError) as error, cache.writing(tmp_path) as folder:
-        cache.store(folder, "f", b"new")
+        keep(folder, "f", b"new")
     assert error.value.problems[0].code == "E002"
     assert os.strerror(number) in error.value.problems[0].message
     monkeypatch.undo()

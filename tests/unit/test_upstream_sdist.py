@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
 import stat
 import tarfile
 from collections.abc import Callable
@@ -227,7 +228,9 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def quick(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What pip would download, without pip: it takes a second to start."""
-    monkeypatch.setattr(download, "sdist", lambda *_: (index / f"{ROOT}.tar.gz").read_bytes())
+    monkeypatch.setattr(
+        download, "sdist", lambda *_: Path(shutil.copy(index / f"{ROOT}.tar.gz", index.parent))
+    )
 
 
 @pytest.fixture

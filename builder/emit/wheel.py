@@ -29,7 +29,7 @@ from builder.errors import Mark, fail
 from builder.manifest.model import Project
 from builder.memo import recall_each
 from builder.tree import EXECUTABLE, Snapshot
-from builder.upstream.pyproject import TAGS, TOOL
+from builder.upstream.wheel import TAGS, TOOL
 from builder.upstream.wheel_archive import Packed
 
 _COMPILED = re.compile(r"\.(?:so(?:\.\d+)*|pyd|dylib)$")

@@ -26,7 +26,7 @@ from builder.emit.wheel import build_wheel
 from builder.errors import BuildError, Mark
 from builder.manifest.model import Pin
 from builder.tree import Snapshot
-from builder.upstream import archive, download, pyproject, wheel
+from builder.upstream import archive, download, wheel
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
 
@@ -223,7 +223,7 @@ def test_the_project_is_described_as_the_metadata_state_it() -> None:
     assert project["scripts"] == {"sglang": "sglang.cli:main"}
     assert project["entry-points"] == {"x.plugins": {"a": "b:c"}}
     assert table["tool"]["setuptools_scm"]["version_file"] == "sglang/_version.py"
-    assert table["tool"][pyproject.TOOL] == {pyproject.TAGS: [TAG]}
+    assert table["tool"][wheel.TOOL] == {wheel.TAGS: [TAG]}
 
 
 def test_a_wheel_of_the_tree_has_the_metadata_and_the_files_of_the_release() -> None:

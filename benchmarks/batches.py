@@ -25,6 +25,7 @@ from typing import Any
 
 from builder import json_xz
 from builder.emit import figures
+from builder.emit.lock import known
 from builder.emit.scope_page import FIGURES, read_figures
 from builder.errors import BuildError, Problem
 from builder.graph.names import locate
@@ -33,7 +34,6 @@ from builder.manifest.model import Kept, Manifest
 from builder.manifest.statements import BASE, stated
 from builder.manifest.switches import off_with, switch_off
 from builder.pipeline.cut import cut
-from builder.pipeline.lockfile import known
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
 from builder.pipeline.verify import verify

@@ -19,11 +19,10 @@ sys.path[:0] = [str(ROOT)]
 from builder.emit import record  # noqa: E402
 from builder.emit.figures import EXTENSIONS  # noqa: E402
 from builder.emit.ledger import Reason  # noqa: E402
-from builder.emit.lock import Proof  # noqa: E402
+from builder.emit.lock import Proof, every_scope  # noqa: E402
 from builder.manifest.load import load_default  # noqa: E402
 from builder.manifest.model import Manifest, Pin  # noqa: E402
 from builder.pipeline.answers.answer import Answer, sentences  # noqa: E402
-from builder.pipeline.lockfile import every_scope  # noqa: E402
 from builder.pipeline.outcome import applied  # noqa: E402
 
 PROJECT = "sglang"

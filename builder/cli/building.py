@@ -9,7 +9,7 @@ from builder.cli import options, output, stages
 from builder.cli.cache_file import recalled
 from builder.emit import lock, write
 from builder.errors import BuildError
-from builder.pipeline import lockfile, request_key
+from builder.pipeline import request_key
 from builder.pipeline.build import BUILD, idle, summary
 from builder.pipeline.git_branch import write_branch
 
@@ -41,7 +41,7 @@ def build_output(request: Request, job: Job, digest: str) -> None:
 
 def _is_current(request: Request, build: Build, out: Path) -> bool:
     """Whether OUT holds this build, and the lock agrees with it. Raises BuildError when the lock does not."""
-    proof = lockfile.proof_of(out) if write.unchanged(out, build.key) else None
+    proof = lock.proof_in(out) if write.unchanged(out, build.key) else None
     if proof is None:
         return False
     _drift(request, proof)
@@ -50,7 +50,7 @@ def _is_current(request: Request, build: Build, out: Path) -> bool:
 
 def _drift(request: Request, proof: Proof) -> str | None:
     """How a build differs from what the lock has, as a sentence. Raises BuildError where it must not."""
-    known = lockfile.known(request.root, request.manifest.scope_name)
+    known = lock.known(request.root, request.manifest.scope_name)
     return lock.drift(known, request.upstream, proof, request.switched)
 
 

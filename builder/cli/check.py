@@ -22,12 +22,12 @@ def command(**shared: Any) -> None:
     """Check the manifest with its overlays and its lock: what is written, what it names, whether Python and
     patches of ours can be read. With UPSTREAM, also that every path rule matches a path of it and every path
     has a rule. Nothing is cut; `plan` finds the rest."""
+    from builder.emit import lock
     from builder.overlay import sound
-    from builder.pipeline import lockfile
 
     request = options.ask(**shared)
     manifest = request.manifest
-    lockfile.every_scope(request.root)
+    lock.every_scope(request.root)
     problems = list(sound.problems(manifest))
     rules = sum(len(batch.rules) for batch in manifest.batches)
     edits = sum(len(batch.edits) + len(batch.files) + len(batch.patches) for batch in manifest.batches)

@@ -13,9 +13,9 @@ from builder.cli import options
 @options.MANIFEST
 def command(manifest_path: Path) -> None:
     """Generate docs/scope.md from the manifest, its lock and docs/scope.json.xz; no upstream is needed."""
+    from builder.emit.lock import every_scope
     from builder.emit.scope_page import FIGURES, read_figures, scope_page
     from builder.manifest.load import load
-    from builder.pipeline.lockfile import every_scope
 
     manifest, root = load(manifest_path), manifest_path.resolve().parent
     figures = root / FIGURES

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from builder.cli import output
 from builder.cli.cache_file import recalled
-from builder.emit import record
+from builder.emit import lock, record
 from builder.errors import BuildError
-from builder.pipeline import lockfile
 from builder.pipeline.answers.answer import plural
 from builder.pipeline.build import Build
 from builder.pipeline.model import Cut
@@ -47,7 +46,10 @@ def outcomes(request: Request, upstream: Upstream, recall: Recalled | None = Non
 def build_of(request: Request, upstream: Upstream, proves: bool = False) -> Build:
     """What an output of a request is made of; `proves`: the lock is to have it. Raises BuildError (M008)."""
     manifest = request.manifest
-    edited = None if proves else lockfile.edited(request.root, upstream, manifest)
+    edited = None
+    if not proves:
+        pin, locks = about(upstream, manifest).pin or upstream.spec, lock.every_scope(request.root)
+        edited = lock.edited(locks, manifest.scope_name, pin, manifest.statements)
     return Build(upstream, manifest, request.without, edited)
 
 
@@ -96,7 +98,7 @@ def _known_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Ou
     if done := known.recall():
         return done
     try:
-        proof = lockfile.known(request.root).get(pin)
+        proof = lock.known(request.root).get(pin)
     except BuildError:
         return None  # whoever compares with the lock tells what is wrong with it
     if proof is None or manifest.named_scope is not None:
@@ -119,7 +121,7 @@ def keep_proof(
     if has_one and manifest.named_scope is None and not request.switched:
         kept = outcomes(request, upstream).record(done, time.strftime("%Y-%m-%d", time.gmtime()))
     shown = manifest.named_scope.only_here if manifest.named_scope is not None else ()
-    return lockfile.record(request.root, pin, proof, request.switched, manifest.scope_name, kept, shown)
+    return lock.record(request.root, pin, proof, request.switched, manifest.scope_name, kept, shown)
 
 
 def _told(request: Request, make: Callable[[], Outcome]) -> Outcome:

@@ -1,4 +1,4 @@
-"""`manifest.lock`: the digests that a build of a proven pin must reproduce.
+"""`manifest.lock`: the digests that a build of a proven pin must reproduce. A new proof is written whole.
 
 Nothing in it depends on the place of a statement in the manifest, so a comment changes no line of it.
 """
@@ -6,10 +6,14 @@ Nothing in it depends on the place of a statement in the manifest, so a comment 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
+from builder.emit import record as records
+from builder.emit.place import write_whole
+from builder.emit.record import RecordedCut
 from builder.errors import BuildError, Mark, Problem, fail
 from builder.manifest.model import DEFAULT_SCOPE
 
@@ -227,3 +231,76 @@ def _tools(locked: Proof, now: Proof) -> str | None:
     }
     moved = [f"{name} {old} then, {new} now" for name, (old, new) in pairs.items() if old != new]
     return "the tools differ: " + "; ".join(moved) if moved else None
+
+
+def known(root: Path, scope: str = DEFAULT_SCOPE) -> Lock:
+    """What the lock beside the manifest has of a scope; empty for nothing. Raises BuildError (M008)."""
+    return every_scope(root).get(scope, {})
+
+
+def proof_in(out: Path) -> Proof | None:
+    """What an output folder says of itself in build.json; None if it says nothing valid."""
+    try:
+        return proof_of(json.loads((out / "build.json").read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def every_scope(root: Path) -> Mapping[str, Lock]:
+    """Scope -> what the lock beside the manifest has of it. Raises BuildError (M008)."""
+    data = _bytes(root)
+    return {} if data is None else from_bytes(data)
+
+
+def _bytes(root: Path) -> bytes | None:
+    """The file beside the manifest; None when there is none. Raises BuildError (M008)."""
+    try:
+        return (root / NAME).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise fail("M008", f"The lock cannot be read: {error.strerror or error}.", Mark(NAME)) from None
+
+
+def record(
+    root: Path,
+    pin: str,
+    proof: Proof,
+    switched: str,
+    scope: str = DEFAULT_SCOPE,
+    cut: RecordedCut | None = None,
+    shown: Collection[str] = (),
+) -> str:
+    """Write the proof of a scope at a pin into the lock beside the manifest, and say so.
+
+    `switched`: which batches options switch, in words; `cut`: the record to keep with it; `shown`: the
+    batches of a named scope whose figures a page shows.
+
+    Raises BuildError M008, E002.
+    """
+    if switched:
+        return f"{NAME} is left alone: a build {switched} proves no pin."
+    before = _bytes(root)
+    anew = before is not None and is_older(before)
+    locks = {} if before is None or anew else from_bytes(before)
+    if scope != DEFAULT_SCOPE:
+        # the figures of all batches of each named scope would double the file
+        told = {name: one for name, one in proof.figures.get("batches", {}).items() if name in shown}
+        others = {name: figure for name, figure in proof.figures.items() if name != "batches"}
+        proof = replace(proof, figures=others | ({"batches": told} if told else {}))
+    earlier = locks.get(scope, {}).get(pin)
+    if cut is not None:
+        proof = replace(proof, record=records.write(root, pin, cut, earlier.record if earlier else ""))
+    write_whole(root / NAME, to_bytes({**locks, scope: {**locks.get(scope, {}), pin: proof}}))
+    more = "; it was of an older version, and holds no other pin now" if anew else ""
+    place = f" in the scope {scope}" if scope != DEFAULT_SCOPE else ""
+    return f"{NAME} records '{pin}'{place}{_moved(earlier, proof)}{more}."
+
+
+def _moved(before: Proof | None, now: Proof) -> str:
+    """Whether a pin that was locked has another output now, in words."""
+    if before is None:
+        return ""
+    if before.output_tree == now.output_tree:
+        return ", with the same output tree"
+    return f": the output tree was {before.output_tree[:12]} and is {now.output_tree[:12]}"

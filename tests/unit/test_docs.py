@@ -18,11 +18,11 @@ from small_world import ROOT, small_world
 from builder import errors, json_xz
 from builder.cli import READER_GONE, VERBS, cli
 from builder.cli.explain import page, verbs_page
+from builder.emit.lock import every_scope
 from builder.emit.scope_page import FIGURES, read_figures, scope_page
 from builder.manifest.load import load
 from builder.manifest.reference import markdown
 from builder.manifest.switches import off_with
-from builder.pipeline.lockfile import every_scope
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -226,11 +226,11 @@ def test_a_readme_without_a_place_for_the_transcript_is_an_error() -> None:
 
 def test_the_transcript_of_a_build_is_what_the_build_prints(tmp_path: Path) -> None:
     from benchmarks.transcripts import summary
-    from builder.pipeline.lockfile import proof_of
+    from builder.emit.lock import proof_in
 
     world = small_world(tmp_path)
     said = world.good("dist").stderr.splitlines()
-    proof = proof_of(world.home / "dist")
+    proof = proof_in(world.home / "dist")
     (wheel,) = (world.home / "dist").glob("*.whl")
     assert proof is not None
     for line in summary(proof, f"dist/{wheel.name}"):

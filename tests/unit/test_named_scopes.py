@@ -11,14 +11,13 @@ import pytest
 from manifest_text import HEAD, manifest, problems, schema
 from test_emit_lock import PROOF
 
-from builder.emit.lock import Edited, drift, from_bytes
+from builder.emit.lock import Edited, drift, from_bytes, known, record
 from builder.emit.scope_page import scope_page
 from builder.errors import BuildError
 from builder.manifest.load import load, parse
 from builder.manifest.model import Manifest
 from builder.manifest.switches import choose, options
 from builder.pipeline.build import Build
-from builder.pipeline.lockfile import known, record
 from builder.pipeline.ranges import UNKNOWN, excused
 
 ROOT = Path(__file__).parents[2]

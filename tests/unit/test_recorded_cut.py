@@ -17,10 +17,10 @@ from small_files import FILES, MANIFEST, OVERLAYS
 from small_world import ROOT, World, small_world
 from test_outcome import LINES, Step, run
 
-from builder.emit import record
+from builder.emit import lock, record
 from builder.emit.record import RecordedCut
 from builder.manifest.load import load_default
-from builder.pipeline import lockfile, packing
+from builder.pipeline import packing
 from builder.pipeline.build import Build
 from builder.pipeline.outcome import Outcomes
 from builder.pipeline.ranges import about
@@ -217,7 +217,7 @@ class Named(Tree):
 
 
 def locked() -> list[str]:
-    return sorted(pin for pin, proof in lockfile.known(ROOT).items() if proof.record)
+    return sorted(pin for pin, proof in lock.known(ROOT).items() if proof.record)
 
 
 def test_the_default_pin_the_release_and_the_seed_have_records_and_no_other_file_is_there() -> None:
@@ -231,7 +231,7 @@ def test_the_default_pin_the_release_and_the_seed_have_records_and_no_other_file
 @pytest.mark.parametrize("pin", locked())
 def test_a_record_of_the_repository_holds_for_its_manifest_and_this_builder(pin: str) -> None:
     """One that does not is passed over, and `dist` cuts for minutes: prove the pin again (`make lock`)."""
-    manifest, proof = load_default(ROOT / "manifest.yaml"), lockfile.known(ROOT)[pin]
+    manifest, proof = load_default(ROOT / "manifest.yaml"), lock.known(ROOT)[pin]
     cut = record.read(ROOT, pin, proof.record)
     assert cut is not None
     stated = manifest.upstream.pins[pin]

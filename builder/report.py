@@ -1,9 +1,12 @@
-"""Renders problems for the terminal, as JSON and as GitHub annotations. Pure: sources come in as text."""
+"""Renders problems for the terminal, as JSON and as GitHub annotations, and tables as Markdown.
+
+Pure: sources come in as text.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -109,6 +112,13 @@ def _places(problem: Problem) -> list[str]:
     if problem.output:
         return [f"output {problem.output}, a line that upstream does not have"]
     return [f"upstream {problem.upstream}"] if problem.upstream else []
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
+    """A table in Markdown; `numbers`: how many of its last columns are numbers."""
+    kinds = ["---"] * (len(heads) - numbers) + ["---:"] * numbers
+    cells = ([cell.replace("|", "\\|").strip() for cell in row] for row in rows)
+    return "".join(f"| {' | '.join(row)} |\n" for row in (heads, kinds, *cells))
 
 
 def clean(text: str) -> str:

@@ -8,6 +8,7 @@ from builder.adapter import PROGRAM
 from builder.cli import output
 from builder.cli.examples import COMMAND, EXAMPLES, WITHOUT_EXAMPLE, Example
 from builder.errors import CODES
+from builder.report import table
 
 _HEAD = """\
 # What can go wrong
@@ -83,12 +84,8 @@ def page() -> str:
     """All codes as Markdown, a table for each family, then the examples."""
     parts = [_HEAD]
     for family, title in _FAMILIES.items():
-        rows = [
-            f"| {code} | {status} | {meaning} |\n"
-            for code, (status, meaning) in CODES.items()
-            if code.startswith(family)
-        ]
-        parts.append(f"## {title}\n\n| code | exit | meaning |\n| --- | --- | --- |\n{''.join(rows)}")
+        rows = [(code, str(s), meaning) for code, (s, meaning) in CODES.items() if code.startswith(family)]
+        parts.append(f"## {title}\n\n{table(('code', 'exit', 'meaning'), rows)}")
     parts.append("## Examples\n\nWhat gives the error, and what stands there as it should be.\n")
     for code in CODES:
         shown = _shown(EXAMPLES[code]) if code in EXAMPLES else WITHOUT_EXAMPLE[code]
@@ -129,13 +126,13 @@ def verbs_page(group: click.Group) -> str:
 
 
 def _options(context: click.Context, options: list[click.Option]) -> str:
-    rows = ""
+    rows = []
     for option in options:
-        value = "" if option.is_flag else f" {option.make_metavar(context)}".replace("|", " \\| ")
+        value = "" if option.is_flag else f" {option.make_metavar(context)}".replace("|", " | ")
         *others, name = option.opts
         names = ", ".join(f"`{one}`" for one in (*others, name + value))
-        text = " ".join((option.help or "").split()).replace("|", "\\|").replace("<", "&lt;")
+        text = " ".join((option.help or "").split()).replace("<", "&lt;")
         if option.show_default and option.default is not None:
             text += f" Default: `{option.default}`."
-        rows += f"| {names} | {text} |\n"
-    return f"| option | meaning |\n| --- | --- |\n{rows}" if rows else ""
+        rows.append((names, text))
+    return table(("option", "meaning"), rows) if rows else ""

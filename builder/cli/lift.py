@@ -104,11 +104,12 @@ def command(
 
 def _files(result: Survey, decisions: Mapping[str, str]) -> dict[str, bytes]:
     """The files of the lift's folder."""
+    proposed = result.proposed
     files = {
         folders.REPORT: report.markdown(result).encode(),
         folders.PAGE: report.page(result).encode(),
         folders.DATA: folders.as_json({"schema_version": output.SCHEMA_VERSION, **report.record(result)}),
-        folders.PATCH: folders.proposal(result.manifest, result.proposed.files) if result.proposed else b"",
+        folders.PATCH: folders.proposal(result.sides.manifest, proposed.files) if proposed else b"",
     }
     if decisions:
         files[folders.DECISIONS] = _stored(decisions)

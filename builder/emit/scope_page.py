@@ -16,6 +16,7 @@ from builder.manifest.checks import statements
 from builder.manifest.model import DEFAULT_SCOPE, Item, Kept, Manifest
 from builder.manifest.statements import BASE, Batch
 from builder.manifest.switches import choose
+from builder.report import table
 
 #: What other scopes give, measured by `benchmarks/batches.py`.
 FIGURES = "docs/scope.json.xz"
@@ -81,7 +82,7 @@ def scope_page(
     page = _Page(manifest, locks)
     parts = [_HEAD.format(name=manifest.name), *page.proven(), *_named_scopes(manifest, locks)]
     parts += page.section("decisions")
-    parts += ["## Batches\n", _table(_ROWS, page.batches()), *_others(manifest, measured)]
+    parts += ["## Batches\n", table(_ROWS, page.batches()), *_others(manifest, measured)]
     parts += page.section("removed")
     parts += [*page.section("kept"), *page.section("guarantees"), *page.texts()]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
@@ -108,7 +109,7 @@ def _named_scopes(manifest: Manifest, locks: Mapping[str, Lock]) -> Iterator[str
             for pin in scope.pins
         ]
         rows.append((f"**{scope.name}**", scope.why, _lines(changes), _lines(proven)))
-    yield _table(("scope", "what for", "differs from the default", "proven"), rows)
+    yield table(("scope", "what for", "differs from the default", "proven"), rows)
 
 
 class _Page:
@@ -133,7 +134,7 @@ class _Page:
     def proven(self) -> Iterator[str]:
         """The whole, pin by pin."""
         yield "## Proven pins\n"
-        yield _table(_PIN, [self._pin(pin) for pin in self.figures])
+        yield table(_PIN, [self._pin(pin) for pin in self.figures])
         yield (
             "Both sides are counted alike: upstream's, and what is left. A pattern over a fetched\n"
             "repository stands for translation units that cannot be counted without it.\n"
@@ -160,7 +161,7 @@ class _Page:
         items = [item for item in self.manifest.scope if item.section == name]
         if items:
             yield f"## {_TITLES[name]}\n"
-            yield _table(_ROWS, [self.row(item) for item in items])
+            yield table(_ROWS, [self.row(item) for item in items])
 
     def row(self, item: Item) -> Sequence[str]:
         sentences: dict[str, list[str]] = {name: [] for name in item.batches}
@@ -227,7 +228,7 @@ class _Page:
             paths, batches = _lines(map(_code, text.paths)), _lines(map(_batch, text.batches))
             rows.append((_code(text.pattern), paths, batches, _lines(excuses)))
         yield "## What is searched for in every build\n"
-        yield _table(("pattern", "in", "made to hold by", "exceptions"), rows)
+        yield table(("pattern", "in", "made to hold by", "exceptions"), rows)
         if everywhere:
             yield f"Nowhere searched: {', '.join(f'`{path}`' for path in sorted(everywhere))}.\n"
 
@@ -246,7 +247,7 @@ def _others(manifest: Manifest, measured: Mapping[str, Trials]) -> Iterator[str]
             takes = [one.id for one in manifest.batches if batch.id in dict(one.follows)]
             cells = map(_cell, rows.get(batch.id, [None] * len(heads)))
             body.append((_batch(batch.id), batch.kind, _batches(needs), _batches(takes), *cells))
-    yield _table(("batch", "kind", "needs off", "takes along", *heads), body)
+    yield table(("batch", "kind", "needs off", "takes along", *heads), body)
     if pairs := measured.get("pairs"):
         heads, rows = _tried(manifest, pairs)
         body = []
@@ -256,12 +257,12 @@ def _others(manifest: Manifest, measured: Mapping[str, Trials]) -> Iterator[str]
             body.append((_batches(name.split("+")), _batches(also), *map(_cell, builds)))
         yield "## Switching two batches off\n"
         yield _PAIRS
-        yield _table(("pair", "off with it", *heads), body)
+        yield table(("pair", "off with it", *heads), body)
     if models := measured.get("models"):
         heads, rows = _tried(manifest, models)
         yield "## Keeping other models\n"
         yield _MODELS
-        yield _table(
+        yield table(
             ("models", *heads),
             [
                 (", ".join(f"`{model}`" for model in name.split("+")), *(_cell(one, True) for one in builds))
@@ -336,12 +337,6 @@ def _code(text: str) -> str:
 
 def _lines(parts: Iterable[str]) -> str:
     return "<br>".join(parts)
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
-    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|').strip() for cell in row)} |" for row in rows]
-    return "\n".join(lines) + "\n"
 
 
 def _when(kept: Kept) -> str:

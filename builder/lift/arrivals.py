@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
+from typing import Any
 
 from builder.analysis.projects import RUNTIME_SUFFIXES
-from builder.lift.history import Commit, same_content
+from builder.errors import Mark
+from builder.lift.finding import Finding, ask, plain
+from builder.lift.history import Commit, same_content, since
 from builder.lift.importers import Importers
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
@@ -18,6 +21,7 @@ from builder.lift.statements import common_start
 from builder.lift.trial import Sides, Trial
 from builder.manifest.statements import BASE, Rule
 from builder.pipeline.answers.answer import listed, plural
+from builder.select.suggest import rooted
 
 #: Files whose text is searched for words of facts.
 _SOURCES = (".py", ".cu", ".cuh", ".cc", ".h")
@@ -27,78 +31,83 @@ _MIN_START = 3
 
 
 @dataclass(frozen=True, slots=True)
-class New:
-    """A new path that the distribution would hold.
+class Arrival:
+    """New paths that the distribution would hold and that need one decision together; `pattern` matches them.
 
-    `evidence` lists what is known, in clauses; `batch` is the batch that it belongs to if it should not stay;
-    `verdict` is the proposal: keep, remove or prune. `follows`: the only evidence is what lies beside it, as
-    for a licence or an empty `__init__.py`.
+    `evidence` lists what is known, in clauses; `batch` is the batch that they belong to if they should not
+    stay; `verdict` is the proposal: keep, remove or prune. `follows`: the only evidence is what lies beside
+    it, as for a licence or an empty `__init__.py`.
     """
 
-    path: str
-    commit: Commit | None  # with which it came
+    pattern: str
+    paths: tuple[str, ...]
+    commits: tuple[Commit, ...]  # with which they came
     evidence: tuple[str, ...]
     verdict: str
     batch: str
     open: bool  # a person has to decide
     follows: bool = False
-    undecided: bool = False  # no rule decides it
-    word: str = ""  # the word of a fact that its text still has
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """New paths that need one decision together; `pattern` matches them."""
-
-    pattern: str
-    paths: tuple[str, ...]
-    verdict: str
-    batch: str
-    evidence: tuple[str, ...]
-    came: str  # the commits, in words
-    undecided: bool  # no rule decides them
-    word: str = ""  # the word of a fact that the texts still have
+    undecided: bool = False  # no rule decides them
+    word: str = ""  # the word of a fact that their texts still have
 
     @property
-    def id(self) -> str:
-        return f"path:{self.pattern}"
+    def path(self) -> str:
+        """The first of the paths."""
+        return self.paths[0]
 
-    @property
-    def sentence(self) -> str:
+    def kept(self) -> Finding:
+        """It as a path that stays without doubt."""
+        commit = next(iter(self.commits), None)
+        text = f"`{self.path}`: {'; '.join(self.evidence)}{since(commit)}."
+        data = {"path": self.path, "evidence": self.evidence, "commit": commit}
+        return Finding("kept", "New paths that stay", text, data)
+
+    def doubtful(self, choices: Iterable[Finding]) -> Finding:
+        """It as a question, or as what stops the build where no rule decides it.
+
+        `choices`: new values of options. One that is about a path of it has the same cause.
+        """
+        came = listed(dict.fromkeys(map(str, self.commits)), 3)
         count = f"{len(self.paths)} new paths" if len(self.paths) > 1 else "new path"
         state = "no rule decides" if self.undecided else "kept so far"
-        return f"`{self.pattern}` ({count}, {state}): {'; '.join(self.evidence)}."
-
-    @property
-    def rule(self) -> str:
-        """The rule that would decide them, and where it would stand."""
+        text = f"`{self.pattern}` ({count}, {state}): {'; '.join(self.evidence)}."
         top = "at the top" if self.verdict == "keep" else "in a batch"  # the top has no rule that removes
-        where = top if self.batch == BASE else f"in batch {self.batch}"
-        return f"`{self.verdict}: {self.pattern}` {where}"
-
-    @property
-    def proposal(self) -> Proposal | None:
-        """The rule as a proposal; None if what the evidence names should go and not the path, and if no batch
-        is known that would remove it."""
+        rule = f"`{self.verdict}: {self.pattern}` {top if self.batch == BASE else f'in batch {self.batch}'}"
+        # what the evidence names should go and not the path, or no batch is known that would remove it
         needless = not self.undecided if self.verdict == "keep" else self.batch == BASE
-        return None if needless else Proposal("rule", self.batch, key=self.verdict, text=self.pattern)
+        proposals = () if needless else (Proposal("rule", self.batch, key=self.verdict, text=self.pattern),)
+        data = {"pattern": self.pattern, "paths": self.paths, "undecided": self.undecided}
+        data |= {"verdict": self.verdict, "batch": self.batch, "evidence": self.evidence, "came": came}
+        if self.undecided:  # R003 stops the build itself
+            text += f"{came and f' They came with `{came}`.'} Proposed: {rule}."
+            return Finding("open", "Paths that no rule decides", text, data, proposals=proposals)
+        beside = [c.data["name"] for c in choices if any(_is_about(path, c.data) for path in self.paths)]
+        question = ask(
+            "L001",
+            f"path:{self.pattern}",
+            f"It came and stays: {text}",
+            rule if proposals else "a fact or an edit for it",
+            Mark(self.path),
+            parts=tuple(f"path:{path}" for path in self.paths),
+            causes=tuple(f"text:{plain(word)}" for word in (self.word, *beside) if word),
+        )
+        return Finding("open", "", text, data, question, proposals)
 
 
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """All new paths: those that rules remove, by batch; those that stay without doubt; the rest."""
-
-    covered: Mapping[str, int]
-    kept: tuple[New, ...]
-    groups: tuple[Group, ...]
+def _is_about(path: str, choice: Mapping[str, Any]) -> bool:
+    """Return whether a file is named after a choice, or lists it."""
+    return path == choice["path"] or plain(choice["name"]) in plain(path)
 
 
-def arrivals(sides: Sides, markers: Markers) -> Arrivals:
-    """The paths that are new between the two upstreams."""
+def arrivals(
+    sides: Sides, markers: Markers, choices: Sequence[Finding]
+) -> tuple[dict[str, int], list[Finding]]:
+    """The paths that are new between the two upstreams: how many of them rules remove, by batch; and those
+    that stay without doubt or not."""
     known, new, trial = frozenset(sides.old.tree), sides.new, sides.done
     undecided = {path for group in trial.selection.unclassified for path in group.paths}
     covered: Counter[str] = Counter()
-    items: list[New] = []
+    items: list[Arrival] = []
     importers = Importers(sides)
     by_bytes = not sides.history.known and trial.cut is not None
     same = same_content(sides.old.tree, new.tree) if by_bytes else {}
@@ -109,14 +118,11 @@ def arrivals(sides: Sides, markers: Markers) -> Arrivals:
             covered[rule.batch] += 1
         else:
             items.append(_judge(path, path in undecided, sides, markers, importers, same))
-    kept = tuple(item for item in items if not item.open)
-    follow = {item.path for item in kept if item.follows}
+    follow = {item.path for item in items if not item.open and item.follows}
     groups = _groups([item for item in items if item.open], follow, known, frozenset(new))
-    return Arrivals(
-        {b.id: covered[b.id] for b in sides.manifest.batches if covered[b.id]},
-        kept,
-        tuple(sorted(groups, key=lambda group: group.pattern)),
-    )
+    findings = [item.doubtful(choices) for item in sorted(groups, key=lambda group: group.pattern)]
+    findings += [item.kept() for item in items if not item.open]
+    return {b.id: covered[b.id] for b in sides.manifest.batches if covered[b.id]}, findings
 
 
 def _remover(path: str, trial: Trial) -> Rule | None:
@@ -138,7 +144,7 @@ def _judge(
     markers: Markers,
     importers: Importers,
     same: Mapping[str, str],
-) -> New:
+) -> Arrival:
     """Return a new path with the evidence on it. `same`: new path -> the deleted one with the same bytes."""
     names, commit = sides.history.origin(path)
     source = same.get(path) if names[-1] == path else names[-1]
@@ -172,20 +178,23 @@ def _judge(
         # a file that programs read at run time belongs to the code that names it, not to its folder
         follows = standing is None and not doubt and not path.endswith(RUNTIME_SUFFIXES)
         evidence = evidence or ["nothing speaks against it"]
-    return New(path, commit, tuple(evidence), verdict, batch, undecided or doubt, follows, undecided, word)
+    return Arrival(
+        rooted(path), (path,), (commit,) if commit else (), tuple(evidence), verdict, batch,
+        undecided or doubt, follows, undecided, word,
+    )  # fmt: skip
 
 
 def _groups(
-    items: Sequence[New], follow: Collection[str], known: frozenset[str], new: frozenset[str]
-) -> Iterator[Group]:
+    items: Sequence[Arrival], follow: Collection[str], known: frozenset[str], new: frozenset[str]
+) -> Iterator[Arrival]:
     """Groups for decisions: a new folder whose paths are all open, but for those that follow, and paths of
     one folder that are alike in name and evidence. Every other path is a group of its own."""
     old_folders = {folder for path in known for folder in _folders(path)}
-    by_folder: dict[str, list[New]] = {}
+    by_folder: dict[str, list[Arrival]] = {}
     for item in items:
         new_folders = [f for f in _folders(item.path) if f not in old_folders]
         by_folder.setdefault(f"{new_folders[-1]}/" if new_folders else item.path, []).append(item)
-    alone: list[New] = []
+    alone: list[Arrival] = []
     for pattern, inside in sorted(by_folder.items()):
         inside_now = sorted(path for path in new if path.startswith(pattern)) if pattern.endswith("/") else []
         whole = {path for path in inside_now if path not in follow} == {item.path for item in inside}
@@ -194,13 +203,13 @@ def _groups(
         else:
             alone += inside
     for pattern, alike in _alike(alone, known | new):
-        yield _group(pattern, alike, [item.path for item in alike])
+        yield _group(pattern, alike, [item.path for item in alike]) if len(alike) > 1 else alike[0]
 
 
-def _alike(items: Iterable[New], every: Collection[str]) -> Iterator[tuple[str, list[New]]]:
+def _alike(items: Iterable[Arrival], every: Collection[str]) -> Iterator[tuple[str, list[Arrival]]]:
     """Yield the paths of one folder that go the same way for the same reason, with their pattern, where one
     matches them and nothing else of `every`; the others one by one."""
-    by_cause: dict[tuple[str, ...], list[New]] = {}
+    by_cause: dict[tuple[str, ...], list[Arrival]] = {}
     for item in items:
         folder = item.path.rpartition("/")[0]
         reasons = (_MOVED.sub("moved", clause) for clause in item.evidence)
@@ -217,7 +226,7 @@ def _alike(items: Iterable[New], every: Collection[str]) -> Iterator[tuple[str, 
             yield from ((item.path, [item]) for item in same)
 
 
-def _agreed(items: Sequence[New]) -> New | None:
+def _agreed(items: Sequence[Arrival]) -> Arrival | None:
     """The item whose verdict a whole folder takes: that of all, or one of removal that most have and that
     the others, which nothing reaches, do not contradict."""
     items = [item for item in items if not item.follows] or items
@@ -228,18 +237,19 @@ def _agreed(items: Sequence[New]) -> New | None:
     return next(item for item in items if (item.verdict, item.batch) == (verdict, batch))
 
 
-def _group(pattern: str, items: Sequence[New], paths: Sequence[str]) -> Group:
-    first = _agreed(items) or items[0]
+def _group(pattern: str, items: Sequence[Arrival], paths: Sequence[str]) -> Arrival:
     clauses = Counter(clause for item in items for clause in item.evidence)
     evidence = [
-        clause if len(items) == 1 or count == len(items) else f"{clause} ({count} of {len(items)})"
+        clause if count == len(items) else f"{clause} ({count} of {len(items)})"
         for clause, count in sorted(clauses.items(), key=lambda c: (-c[1], c[0]))
     ]
-    came = listed(dict.fromkeys(str(item.commit) for item in items if item.commit), 3)
-    rooted = pattern if "/" in pattern.rstrip("/") else f"/{pattern}"
-    undecided = any(item.undecided for item in items)
-    return Group(
-        rooted, tuple(paths), first.verdict, first.batch, tuple(evidence[:4]), came, undecided, first.word
+    return replace(
+        _agreed(items) or items[0],
+        pattern=rooted(pattern),
+        paths=tuple(paths),
+        commits=tuple(commit for item in items for commit in item.commits),
+        evidence=tuple(evidence[:4]),
+        undecided=any(item.undecided for item in items),
     )
 
 

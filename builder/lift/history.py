@@ -46,6 +46,13 @@ class Commit:
     def __str__(self) -> str:
         return self.id[:SHORT] + (f" (#{self.number})" if self.number else "")
 
+    @property
+    def cited(self) -> str:
+        """It with its subject, as code: in a pull request, a bare `#1` would link to another project's issue,
+        and a bare `@name` would notify that person."""
+        subject = self.subject.removesuffix(f"(#{self.number})").strip()
+        return f"`{self} {subject.replace('`', chr(39))}`"
+
 
 @dataclass(frozen=True)
 class History:
@@ -117,6 +124,11 @@ class History:
             with suppress(git.GitError):
                 blob = git.read_object(self.git_dir, f"{commit}:{path}")
         return blob[2] if blob is not None and blob[1] == "blob" else None
+
+
+def since(commit: Commit | None) -> str:
+    """A clause with the commit that did something, if it is known."""
+    return f", since `{commit}`" if commit else ""
 
 
 def between(old: Upstream, new: Upstream) -> History:

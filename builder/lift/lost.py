@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from builder.errors import Mark, Problem
 from builder.graph.names import module_of
 from builder.lift import culprit
+from builder.lift.finding import Finding
 from builder.lift.history import Commit
 from builder.lift.insert import Proposal
-from builder.lift.statements import Statement, batch_of, file_of, parse_leniently, statements
+from builder.lift.statements import Statement, batch_of, file_of, parse_leniently, statements, words
 from builder.lift.trial import Sides
 from builder.manifest.statements import Edit, Rule
 from builder.overlay import structural
@@ -18,23 +19,10 @@ from builder.overlay.locate import Definition, Scope, Target
 from builder.overlay.locate import statements as statements_in
 from builder.pipeline.prune import partial_paths
 from builder.pipeline.ranges import elsewhere
+from builder.select.suggest import few
 
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A statement that matched at the old upstream and does not at the new one.
-
-    `problem` is None for an optional statement: it stops nothing, but is worth knowing.
-    `moved`: where its object is now, as far as that is certain.
-    """
-
-    statement: Statement
-    problem: Problem | None
-    commit: Commit | None
-    moved: tuple[str, ...] = ()
-    proposals: tuple[Proposal, ...] = ()
-
-
+#: What the proposals for a statement that no longer matches do.
+_PROPOSED = {"until": "say how long it matches", "moved": "the same for the new place"}
 #: Problems with a single statement. Others are about the output, but for an exception that excuses nothing.
 _CODES = ("R001", "R004", "R005", "R006", "R007", "R009")
 
@@ -44,8 +32,11 @@ def of_statement(problem: Problem) -> bool:
     return problem.nothing or problem.code in _CODES
 
 
-def lost(sides: Sides) -> tuple[Lost, ...]:
-    """Every statement that no longer matches, with its problem if any, in the manifest's order."""
+def lost(sides: Sides) -> list[Finding]:
+    """Every statement that matched at the old upstream and does not at the new one, in the manifest's order.
+
+    Without a problem it may match nothing: it stops nothing, but is worth knowing.
+    """
     manifest, done = sides.manifest, sides.done
     by_mark = {p.mark: p for p in done.problems if p.mark is not None and of_statement(p)}
     within = partial_paths(sides.new, manifest.upstream.project.folder, sides.about_new.kind)
@@ -58,13 +49,13 @@ def lost(sides: Sides) -> tuple[Lost, ...]:
     for path, numbers in selection.matched.items():
         for number in numbers:
             before.setdefault(selection.rules[number].mark, []).append(path)
-    items = []
-    for one in _once(sides):
+    findings = []
+    for one in sorted(_once(sides), key=lambda one: one.mark):
         problem, paths = by_mark.get(one.mark), before.get(one.mark, [])
         matched = bool(paths) or one.mark in sides.edited
         if problem is not None or (matched and one.mark not in fine):
-            items.append(_lost(one, problem, paths, sides))
-    return tuple(sorted(items, key=lambda item: item.statement.mark))
+            findings.append(_lost(one, problem, paths, sides))
+    return findings
 
 
 def _once(sides: Sides) -> Iterator[Statement]:
@@ -78,7 +69,7 @@ def _once(sides: Sides) -> Iterator[Statement]:
         yield next(there, same[0])
 
 
-def _lost(one: Statement, problem: Problem | None, paths: Sequence[str], sides: Sides) -> Lost:
+def _lost(one: Statement, problem: Problem | None, paths: Sequence[str], sides: Sides) -> Finding:
     """Return the statement with the commit to blame, the new places of its object, and the proposals.
 
     `paths`: those that a rule matched.
@@ -108,7 +99,34 @@ def _lost(one: Statement, problem: Problem | None, paths: Sequence[str], sides: 
             proposals.append(Proposal("until", batch_of(one), one.mark))
     if isinstance(one, Edit) and len(moved) == 1:
         proposals.append(Proposal("moved", one.batch, one.mark, text=moved[0]))
-    return Lost(one, problem, commit, moved, tuple(proposals))
+    data = {"statement": words(one), "batch": batch_of(one), "mark": one.mark, "optional": one.optional}
+    data |= {"problem": problem, "commit": commit, "moved": moved}
+    title = "No longer matches" if problem else "Optional, and no longer matches"
+    text = _text(one, problem, commit, moved)
+    if proposals:
+        text += f" Proposed: {' and '.join(_PROPOSED[p.kind] for p in proposals)}."
+    return Finding("lost", title, text, data, proposals=tuple(proposals), problem=problem)
+
+
+def _text(one: Statement, problem: Problem | None, commit: Commit | None, moved: Sequence[str]) -> str:
+    """What became of a statement, in sentences."""
+    text = f"`{words(one)}` (batch {batch_of(one)}, {one.mark})"
+    if problem is None:
+        text += " matched and does not any more"
+    elif problem.code in ("R001", "R009"):
+        text += " matches nothing any more"
+    elif problem.code == "R004" and problem.nothing:
+        text += " finds nothing any more"
+    else:
+        text += f": {problem.message.rstrip('.')}"
+    text += f", since {commit.cited}." if commit else "."
+    if moved:
+        text += f" It is now in {few(moved)}."
+    if one.optional and problem is None:
+        text += f" (It may match nothing: {one.optional}.)"
+    if problem is not None and problem.hint and not moved:
+        text += f" ({problem.hint.rstrip('.')}.)"
+    return text
 
 
 def _folded(paths: Sequence[str], tree: Collection[str]) -> tuple[str, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from builder.adapter import PROGRAM
 from builder.emit.diff import upstream_diff
-from builder.errors import fail
+from builder.errors import Mark, fail
+from builder.lift.finding import Finding, ask
 from builder.lift.history import Commit
 from builder.lift.insert import Proposal
 from builder.lift.statements import parse_leniently
@@ -19,28 +21,23 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import Edit, WholeFile
 from builder.overlay.files import differs
 from builder.overlay.locate import find, resolve
+from builder.pipeline.answers.answer import plural
 from builder.pipeline.ranges import in_force
 from builder.tree import Snapshot, Tree
 from builder.upstream import git
 
+_TITLE = "Overlays over changed code"
+
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Finding):
     """Our code in place of upstream code that has changed.
 
-    `conflicts`: how many places of a three-way merge cannot be joined (None: nothing was merged).
-    `merged`: what the merge gives, for a whole file without conflicts.
+    `shown`: a three-way merge that has conflicts; `merged`: one without, where it changes our file.
     """
 
-    what: str
-    path: str
-    overlay: str
-    commits: tuple[Commit, ...]
-    diff: str
-    conflicts: int | None
+    shown: str = ""
     merged: bytes | None = None
-    shown: str = ""  # the merge with its conflicts, if any
-    proposals: tuple[Proposal, ...] = ()
 
 
 def changed(sides: Sides) -> Iterator[Changed]:
@@ -54,26 +51,50 @@ def changed(sides: Sides) -> Iterator[Changed]:
             after, now = _function(edit, sides.new, sides.manifest)
             if edit.by is not None and before is not None and after is not None and before != after:
                 commits = sides.history.touching([path, now])
-                diff = file_diff({now: before}, {now: after}).decode("utf-8", "replace")
-                yield Changed(f"{edit.by} is the body of {edit.target}", now, edit.by, commits, diff, None)
+                what = f"{edit.by} is the body of {edit.target}"
+                by = ", ".join(f"`{commit}`" for commit in commits[-3:])
+                text = f"{what}, and upstream changed what it replaces{by and f' ({by})'}."
+                remedy, at, mark = "carry the change over", Mark(now), Mark(edit.by)
+                question = ask("L004", f"body:{edit.by}:{now}", text, remedy, at, mark)
+                data = _data(what, edit.by, now, (before, after), commits)
+                yield Changed("overlays", _TITLE, _text(data), data, question)
 
 
 def _file(file: WholeFile, sides: Sides) -> Changed:
     base, theirs = sides.old[file.path], sides.new[file.path]
     ours = sides.manifest.overlays[file.overlay]
     merged, conflicts = merge(ours, base, theirs)
+    is_clean, has_changed = not conflicts, not conflicts and merged != ours
+    what, commits = f"{file.overlay} replaces {file.path}", sides.history.touching([file.path])
+    data = _data(what, file.overlay, file.path, (base, theirs), commits)
+    data |= {"conflicts": conflicts, "merged": has_changed}
+    text = f"{_text(data)} A three-way merge has {plural(conflicts, 'conflict')}, shown below."
+    if is_clean:
+        effect = "changes the overlay" if has_changed else "changes nothing"
+        text = f"{_text(data)} A three-way merge is clean and {effect}: proposed."
     admitted = Proposal("preimage", file.batch, file.mark, text=sides.new.tree[file.path].blob)
     return Changed(
-        f"{file.overlay} replaces {file.path}",
-        file.path,
-        file.overlay,
-        sides.history.touching([file.path]),
-        file_diff({file.path: base}, {file.path: theirs}).decode("utf-8", "replace"),
-        conflicts,
-        merged if merged != ours and not conflicts else None,
-        merged.decode("utf-8", "replace"),
-        (admitted,) if file.preimage and not conflicts else (),
+        "overlays", _TITLE, text, data, proposals=(admitted,) if file.preimage and is_clean else (),
+        shown="" if is_clean else merged.decode("utf-8", "replace"), merged=merged if has_changed else None,
+    )  # fmt: skip
+
+
+def _data(
+    what: str, overlay: str, path: str, texts: tuple[bytes, bytes], commits: Sequence[Commit]
+) -> dict[str, Any]:
+    """What report.json has of a change; without a merge it has no number of conflicts."""
+    before, after = ({path: text} for text in texts)
+    diff = file_diff(before, after).decode("utf-8", "replace")
+    data = {"what": what, "path": path, "overlay": overlay, "commits": commits, "diff": diff}
+    return data | {"conflicts": None, "merged": False}
+
+
+def _text(data: Mapping[str, Any]) -> str:
+    commits = data["commits"]
+    by = (
+        f" ({plural(len(commits), 'commit')}: {', '.join(f'`{c}`' for c in commits[-4:])})" if commits else ""
     )
+    return f"{data['what']}, and upstream changed it{by}."
 
 
 def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes | None, str]:

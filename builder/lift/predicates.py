@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from builder.analysis.surface_diff import Surfaces
+from builder.errors import Mark
 from builder.graph.names import path_of
 from builder.lift import culprit
-from builder.lift.history import Commit
+from builder.lift.finding import Finding, ask, plain
+from builder.lift.history import since
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
 from builder.lift.statements import most_common, parse_leniently, shorten
@@ -30,36 +32,7 @@ _THEIRS = re.compile(r"torch\.(?:backends\.)?(?!cuda|cpu|distributed|version\.cu
 _OURS = re.compile(r"\bcuda\b|capability|is_cuda|nvidia|\bsm_?\d+|flashinfer|blackwell|hopper", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class NewFact:
-    """A new predicate, method of the platform object, or choice of an option.
-
-    `open`: a person has to state its value. `uses`: occurrences of its name in the output, without its
-    definition. `owners`: the options and registries, or the object, that it belongs to.
-    """
-
-    kind: str  # predicate, platform, choice
-    name: str
-    path: str
-    line: int
-    uses: int
-    evidence: str
-    open: bool
-    commit: Commit | None = None
-    proposal: Proposal | None = None
-    owners: tuple[str, ...] = ()
-
-    @property
-    def id(self) -> str:
-        return f"{self.kind}:{self.name}"
-
-    @property
-    def used(self) -> str:
-        """How often the output uses its name, in words."""
-        return plural(self.uses, "place" if self.kind == "choice" else "use")
-
-
-def predicates(sides: Sides, markers: Markers) -> Iterator[NewFact]:
+def predicates(sides: Sides, markers: Markers) -> Iterator[Finding]:
     """New functions without parameters in the modules that define the manifest's predicates."""
     manifest, output = sides.manifest, sides.output
     facts = [fact for batch in manifest.batches for fact in batch.facts if fact.kind == "predicate"]
@@ -91,12 +64,12 @@ def predicates(sides: Sides, markers: Markers) -> Iterator[NewFact]:
                 if is_open and (batch is not None or _THEIRS.search(body)):
                     batch = batch or most_common(batches[module])
                     proposal = Proposal("fact", batch, key="predicates", text=full)
-                others = max(0, uses[name] - 1)
-                commit = culprit.wrote(path, re.compile(rb"\b%s\b" % name.encode()), sides.history)
-                yield NewFact("predicate", full, path, line, others, evidence, is_open, commit, proposal)
+                data = {"kind": "predicate", "name": full, "uses": max(0, uses[name] - 1), "open": is_open}
+                data["commit"] = culprit.wrote(path, re.compile(rb"\b%s\b" % name.encode()), sides.history)
+                yield _finding(data, Mark(path, line), evidence, proposal=proposal)
 
 
-def platform_methods(sides: Sides) -> Iterator[NewFact]:
+def platform_methods(sides: Sides) -> Iterator[Finding]:
     """`current_platform.is_x` and the like that upstream did not use before, where the output has them."""
     before = _methods(sides.old)
     for name, places in sorted(_methods(sides.output).items()):
@@ -104,10 +77,11 @@ def platform_methods(sides: Sides) -> Iterator[NewFact]:
             files = len({path for path, _ in places})
             evidence = f"a question to the platform object in {plural(files, 'file')} of the output"
             is_open = _OURS.search(name) is None  # else it asks for a platform that stays
-            yield NewFact("platform", name, *places[0], len(places), evidence, is_open, owners=("platform",))
+            data = {"kind": "platform", "name": name, "uses": len(places), "open": is_open}
+            yield _finding(data, Mark(*places[0]), evidence, ["platform"])
 
 
-def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> Iterator[NewFact]:
+def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> Iterator[Finding]:
     """New choices of an option, and new members of a registry or enum, beside a value that is absent.
 
     A value that came in several places is one.
@@ -135,12 +109,36 @@ def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> Iterator[Ne
                     by_value.setdefault(value, []).append((item, beside))
     for value, items in sorted(by_value.items()):
         keys = [item.key for item, _ in items]
-        homes = tuple(dict.fromkeys(key.group if key.kind == "registry" else key.name for key in keys))
+        homes = list(dict.fromkeys(key.group if key.kind == "registry" else key.name for key in keys))
         names = list(dict.fromkeys(name for _, beside in items for name in beside))
         evidence = f"a new value of {listed(homes, 4)}, beside {', '.join(names[:4])}"
         place = items[0][0].places[0]
-        count = len(items)
-        yield NewFact("choice", value, place.path, place.line, count, evidence, True, owners=homes)
+        data = {"kind": "choice", "name": value, "uses": len(items), "open": True}
+        yield _finding(data, Mark(place.path, place.line), evidence, homes)
+
+
+def _finding(
+    known: dict[str, Any],
+    place: Mark,
+    evidence: str,
+    owners: Sequence[str] = (),
+    proposal: Proposal | None = None,
+) -> Finding:
+    """A new predicate, method of the platform object, or choice of an option.
+
+    `known`: `open` if a person has to state its value, and `uses`: occurrences of its name in the output,
+    without its definition. `owners`: the options and registries, or the object, that it belongs to.
+    """
+    data = {"path": place.file, "line": place.line, "evidence": evidence, "commit": None, **known}
+    kind, name = data["kind"], data["name"]
+    used = plural(data["uses"], "place" if kind == "choice" else "use")
+    if not data["open"]:
+        text = f"`{name}` ({place}, {used} in the output{since(data['commit'])}): {evidence}."
+        return Finding("facts", "New facts, without doubt", text, data)
+    causes = [f"{kind}:{owner}" for owner in owners] + ([f"text:{plain(name)}"] if kind == "choice" else [])
+    text = f"`{name}` came and has {used} in the output: {evidence}."
+    question = ask("L002", f"{kind}:{name}", text, "state it under `facts`", place, causes=tuple(causes))
+    return Finding("facts", "", text, data, question, (proposal,) if proposal else ())
 
 
 def _functions(snapshot: Snapshot, path: str) -> Mapping[str, tuple[int, str]]:

@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+import itertools
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from builder.analysis.indexed_tree import IndexedTree
-from builder.analysis.projects import Requirement, projects
+from builder.analysis.projects import Requirement, modules_of, projects
 from builder.analysis.surface_diff import Surfaces
+from builder.errors import Mark
+from builder.lift.finding import Finding, Question, ask
 from builder.lift.statements import shorten
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
+from builder.pipeline.answers.answer import listed
 from builder.surface.model import Expression, Key, Surface, Value
 from builder.tree import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One item of the surface that was added, removed or changed, as far as the output has it."""
-
-    change: str  # came, went, moved, changed
-    key: Key
-    place: str
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Dependency:
-    """A requirement that was added, removed or changed; `open`: it is new in the output."""
-
-    change: str
-    project: str
-    name: str
-    before: str
-    after: str
-    open: bool
-
-
-def differences(old: Surface, surfaces: Surfaces, kept: Collection[str]) -> list[Difference]:
+def differences(old: Surface, surfaces: Surfaces, kept: Collection[str]) -> Iterator[Finding]:
     """What upstream added, removed and changed, as far as the output has it or would have had it.
 
     `kept`: the paths of the old upstream that stayed. An item in another module is reported as moved.
     """
     new, output = surfaces.before, surfaces.after
-    differences: list[Difference] = []
+    rows: list[tuple[Key, str, str, str]] = []  # what, how it changed, where, details
     stood = {key: item for key, item in old.items() if any(p.path in kept for p in item.places)}
     went = {key for key in stood if key not in new}
     moved = {(key.kind, key.name): key for key in sorted(went)}
@@ -53,15 +36,16 @@ def differences(old: Surface, surfaces: Surfaces, kept: Collection[str]) -> list
         place = str(item.places[0])
         if key in old:
             details = list(_details(old[key].details, new[key].details))
-            if details:
-                differences.append(Difference("changed", key, place, "; ".join(details)))
+            rows += [(key, "changed", place, "; ".join(details))] if details else []
         elif (before := moved.get((key.kind, key.name))) is not None:
             went.discard(before)
-            differences.append(Difference("moved", key, place, f"from {before.group}"))
+            rows.append((key, "moved", place, f"from {before.group}"))
         else:
-            differences.append(Difference("came", key, place))
-    differences += [Difference("went", key, stood[key].places[0].path) for key in went]
-    return sorted(differences, key=lambda d: (d.key, d.change))
+            rows.append((key, "came", place, ""))
+    rows += [(key, "went", stood[key].places[0].path, "") for key in went]
+    for key, change, place, detail in sorted(rows):
+        data = {"change": change, **key._asdict(), "place": place, "detail": detail}
+        yield Finding("surface", "Surface", f"{key} {change} ({place}){detail and f': {detail}'}", data)
 
 
 def _details(before: Mapping[str, Value], after: Mapping[str, Value]) -> Iterator[str]:
@@ -82,11 +66,12 @@ def _text(value: Value) -> str:
     return shorten(value.text if isinstance(value, Expression) else str(value), 60)
 
 
-def dependencies(sides: Sides) -> Iterator[Dependency]:
+def dependencies(sides: Sides) -> Iterator[Finding]:
     """Yield the requirements that were added, removed or changed; open are those new in the output."""
     before, after, output = (
         _requirements(side, sides.manifest) for side in (sides.old, sides.new, sides.output)
     )
+    rows: list[dict[str, Any]] = []
     for key in sorted({*before, *after}):
         was, now = (
             ", ".join(sorted(f"{r.text} (extra {r.extra})" if r.extra else r.text for r in side.get(key, ())))
@@ -94,7 +79,46 @@ def dependencies(sides: Sides) -> Iterator[Dependency]:
         )
         if was != now:
             change = "came" if not was else "went" if not now else "changed"
-            yield Dependency(change, *key, was, now, not was and key in output)
+            names = {"change": change, "project": key[0], "name": key[1]}
+            rows.append({**names, "before": was, "after": now, "open": not was and key in output})
+    for project, some in itertools.groupby(rows, key=lambda row: row["project"]):
+        of_project = list(some)
+        new = [row for row in of_project if row["open"]]
+        question = asked(project, [(row["name"], row["after"]) for row in new], sides.output) if new else None
+        for row in of_project:
+            text = {
+                "came": f"`{row['after']}` is new" + (", and the output has it." if row["open"] else "."),
+                "changed": f"`{row['before']}` is now `{row['after']}`.",
+                "went": f"`{row['before']}` is no longer asked for.",
+            }[row["change"]]
+            first = question if row in new[:1] else None
+            yield Finding("dependencies", "Dependencies", f"{project}: {text}", row, first)
+
+
+def asked(project: str, new: Sequence[tuple[str, str]], output: Snapshot) -> Question:
+    """The question for the new requirements (name, text) of a project, with the files of the output that
+    import them."""
+    single = len(new) == 1
+    name = f"dependency:{new[0][0] if single else project}"
+    texts = ", ".join(f"{text!r}{_imported(one, output)}" for one, text in new)
+    remedy = "remove it by a TOML edit" if single else "remove them by TOML edits"
+    parts = tuple(f"dependency:{one}" for one, _ in new)
+    return ask(
+        "L003",
+        name,
+        f"{project} asks for {texts}, which it did not before.",
+        remedy,
+        Mark(project),
+        parts=parts,
+    )
+
+
+def _imported(requirement: str, output: Snapshot) -> str:
+    """Which Python files of the output have a line that imports a module of a requirement."""
+    modules = "|".join(map(re.escape, modules_of(requirement)))
+    line = re.compile(rf"^[ \t]*(?:import|from)[ \t]+(?:{modules})\b".encode(), re.MULTILINE)
+    users = [path for path in sorted(output) if path.endswith(".py") and line.search(output[path])]
+    return f" (imported by {listed(users, 1)})" if users else ""
 
 
 def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], set[Requirement]]:

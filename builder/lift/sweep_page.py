@@ -10,6 +10,7 @@ from builder.lift.history import SHORT
 from builder.lift.statements import shorten
 from builder.lift.sweep import Summary, Tried
 from builder.lift.sweep import unit as unit_of
+from builder.report import table
 
 TIMELINE = "timeline.svg"
 _WIDTH, _LEFT, _RIGHT = 1000, 60, 20
@@ -44,11 +45,12 @@ def page(summary: Summary, spec: str, every: int, digest: str) -> str:
         subject = shorten(failing.subject.replace("`", "'"), 110)
         parts.append(f"The first that fails is `{_plain(failing)}`, {_day(failing)}: `{subject}`.")
     if summary.first:
-        rows = [f"| {unit} | day | code | rule | failing {unit}s |", "| --- | --- | --- | --- | ---: |"]
+        rows = []
         for code, rule, row, count in summary.first[:_MAX_ROWS]:
-            cell = shorten(rule.replace("`", "'").replace("|", "\\|"), 110)
-            rows.append(f"| `{_plain(row)}` | {_day(row)} | {code} | `{cell}` | {count:,} |")
-        parts += ["## First failure of each rule", "\n".join(rows)]
+            cell = shorten(rule.replace("`", "'"), 110)
+            rows.append((f"`{_plain(row)}`", _day(row), code, f"`{cell}`", f"{count:,}"))
+        failures = table((unit, "day", "code", "rule", f"failing {unit}s"), rows, numbers=1)
+        parts += ["## First failure of each rule", failures.rstrip()]
         if len(summary.first) > _MAX_ROWS:
             parts.append(f"{len(summary.first) - _MAX_ROWS:,} more are in sweep.json.")
     return "\n\n".join(parts) + "\n"

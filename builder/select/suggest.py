@@ -139,9 +139,9 @@ def _proposal(
         return Unclassified(folder, tuple(paths), None, hint)
     rule, count = min(counts.items(), key=lambda item: (-item[1], item[0].mark, item[0].pattern))
     if folder.endswith("/"):
-        proposed = f"`{rule.verdict}: {_rooted(folder)}`"
+        proposed = f"`{rule.verdict}: {rooted(folder)}`"
     elif len(paths) == 1:
-        proposed = f"`{rule.verdict}: {_rooted(paths[0])}`"
+        proposed = f"`{rule.verdict}: {rooted(paths[0])}`"
     else:
         proposed = f"`{rule.verdict}` for each"
     evidence = (
@@ -157,7 +157,8 @@ def _where(rule: Rule) -> str:
     return str(rule.mark) if is_part(rule.mark.file) else f"line {rule.mark.line}"
 
 
-def _rooted(pattern: str) -> str:
+def rooted(pattern: str) -> str:
+    """The pattern of one path or folder, which matches nothing else."""
     return pattern if "/" in pattern.rstrip("/") else f"/{pattern}"
 
 

@@ -78,12 +78,13 @@ def lifted() -> Survey:
 def tried(lifted: Survey) -> Trial:
     """What the manifest of the lift gives of PR #17353."""
     old, new = upstream(SEED), upstream(PR17353)
-    known = versions.known(new[0], lifted.manifest, versions.step(old[0], new[0], lifted.manifest))
-    return trial(new[1], lifted.manifest, about=known)
+    manifest = lifted.sides.manifest
+    known = versions.known(new[0], manifest, versions.step(old[0], new[0], manifest))
+    return trial(new[1], manifest, about=known)
 
 
 def test_all_first_parent_commits_are_on_the_way(lifted: Survey) -> None:
-    assert [c.id for c in lifted.history.commits] == git(
+    assert [c.id for c in lifted.sides.history.commits] == git(
         "rev-list", "--first-parent", "--reverse", f"{SEED}..{PR17353}"
     )
 
@@ -105,26 +106,27 @@ def test_a_removed_file_that_moved_into_a_kept_folder_stays_away(lifted: Survey,
 def stays(found: Survey, tried: Trial, paths: Sequence[str]) -> list[str]:
     """Those of the paths that the distribution would hold without that anybody is asked about them."""
     assert tried.cut is not None
-    asked = {path for group in found.arrivals.groups for path in group.paths}
+    asked = {path for group in found.of("open") for path in group.data["paths"]}
     return [path for path in paths if path in tried.cut.output and path not in asked]
 
 
 def test_a_platform_that_came_is_asked_about(lifted: Survey) -> None:
-    fact = next(f for f in lifted.facts if f.name.endswith(".is_musa"))
-    assert fact.open and fact.proposal is not None and fact.commit is not None
-    assert fact.commit.id in git("log", "--format=%H", "-S", "def is_musa", "--", fact.path)
+    fact = next(one for one in lifted.of("facts") if one.data["name"].endswith(".is_musa"))
+    assert fact.question and fact.proposals
+    assert fact.data["commit"].id in git("log", "--format=%H", "-S", "def is_musa", "--", fact.data["path"])
 
 
 def test_every_commit_that_is_blamed_is_one_of_those_on_the_way(lifted: Survey) -> None:
-    known = {c.id for c in lifted.history.commits}
-    blamed = [item.commit for item in lifted.lost if item.commit] + list(lifted.causes.values())
+    known = {c.id for c in lifted.sides.history.commits}
+    lost = [item.data["commit"] for item in lifted.of("lost")]
+    blamed = [commit for commit in lost if commit] + list(lifted.causes.values())
     assert {c.id for c in blamed} <= known
 
 
 def test_the_commit_that_is_blamed_for_an_edit_changed_its_file(lifted: Survey) -> None:
-    for item in lifted.lost:
-        if item.commit is not None:
-            assert item.commit.changes, item.statement.words
+    for item in lifted.of("lost"):
+        if item.data["commit"]:
+            assert item.data["commit"].changes, item.data["statement"]
 
 
 def test_the_proposal_is_a_manifest_and_breaks_nothing(lifted: Survey) -> None:
@@ -132,17 +134,17 @@ def test_the_proposal_is_a_manifest_and_breaks_nothing(lifted: Survey) -> None:
     # what is inserted moves the lines below it
     before, after = (
         {(p.code, p.message) for p in problems}
-        for problems in (lifted.build_problems, lifted.proposed.problems)
+        for problems in (lifted.sides.done.problems, lifted.proposed.problems)
     )
     assert after <= before
     changed = {
         file: data.decode()
         for file, data in lifted.proposed.files.items()
-        if data.decode() != lifted.manifest.texts.get(file, "")
+        if data.decode() != lifted.sides.manifest.texts.get(file, "")
     }
     assert changed
     for file, text in changed.items():
-        rows = lifted.manifest.texts.get(file, "").splitlines()
+        rows = lifted.sides.manifest.texts.get(file, "").splitlines()
         lost = [row for row in rows if row not in set(text.splitlines())]
         assert not any(row.lstrip().startswith("#") for row in lost)
         # a line that is another now still says what it said
@@ -157,5 +159,5 @@ def test_the_manifest_as_it_is_lifts_to_its_pins_without_a_broken_rule() -> None
         pytest.skip("pr17353 is no proven pin yet")
     old, new = upstream(SEED), upstream(PR17353)
     found = survey(old, new, manifest, between(old[0], new[0]), read_schema(ROOT))
-    assert found.build_problems == ()
-    assert found.arrivals.covered["fa3-fa4"] > 30
+    assert found.sides.done.problems == ()
+    assert found.covered["fa3-fa4"] > 30

@@ -10,20 +10,22 @@ from manifest_text import manifest
 
 from builder.errors import Mark, Problem
 from builder.lift import versions
-from builder.lift.arrivals import New, _alike
+from builder.lift.arrivals import Arrival, _alike
+from builder.lift.finding import Question, joined, merged
 from builder.lift.insert import apply
-from builder.lift.surface import Dependency
-from builder.lift.survey import Question, _joined, _merged, _new_dependencies, _reason
+from builder.lift.surface import asked
 from builder.lift.sweep import releases_between
 from builder.manifest.model import Pin
 from builder.manifest.statements import Span
 from builder.manifest.statements import stated as stated_in
+from builder.tree import Snapshot
 
+EMPTY = package({})
 CONFIGS = "python/pkg/configs"
 
 
-def new(path: str, *evidence: str, batch: str = "mamba") -> New:
-    return New(path, None, evidence, "remove", batch, open=True)
+def new(path: str, *evidence: str, batch: str = "mamba") -> Arrival:
+    return Arrival(path, (path,), (), evidence, "remove", batch, open=True)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,7 @@ def new(path: str, *evidence: str, batch: str = "mamba") -> New:
     ids=["one reason", "moved from different places", "a pattern would match another path"],
 )
 def test_files_of_one_folder_with_one_reason_are_one_pattern_if_that_matches_no_other_path(
-    items: list[New], other: str, patterns: list[tuple[str, int]]
+    items: list[Arrival], other: str, patterns: list[tuple[str, int]]
 ) -> None:
     every = frozenset([other, *(item.path for item in items)])
     assert [(pattern, len(alike)) for pattern, alike in _alike(items, every)] == patterns
@@ -66,29 +68,28 @@ def test_paths_of_another_folder_batch_or_reason_or_with_nothing_in_common_stay_
     assert [len(alike) for _, alike in _alike(items, {item.path for item in items})] == [1] * 6
 
 
-def dependency(name: str, is_open: bool = True) -> Dependency:
-    return Dependency("came", "python/pyproject.toml", name, "", f"{name}>=1", is_open)
+def requirements(*names: str, kept: Snapshot = EMPTY) -> Question:
+    return asked("python/pyproject.toml", [(name, f"{name}>=1") for name in names], kept)
 
 
 def test_the_new_requirements_of_a_project_are_one_question_that_names_who_imports_them() -> None:
     lines = ("import yaml.nodes\n", "def f():\n    from yaml import x\n", "import yamlish\n")
     kept = package({f"{number}.py": text for number, text in enumerate(lines)})
-    rows = [dependency("pyyaml"), dependency("attrs"), dependency("e", is_open=False)]
-    (several,) = _new_dependencies(rows, kept)
+    several = requirements("pyyaml", "attrs", kept=kept)
     assert (several.id, several.parts) == (
         "dependency:python/pyproject.toml", ("dependency:pyyaml", "dependency:attrs")
     )  # fmt: skip
     assert "'pyyaml>=1' (imported by python/pkg/0.py and 1 more), 'attrs>=1'," in several.problem.message
-    (one,) = _new_dependencies(rows[:1], kept)
+    one = requirements("pyyaml", kept=kept)
     assert one.id == "dependency:pyyaml"
     assert one.problem.hint == "remove it by a TOML edit, or `--decide 'dependency:pyyaml'`"
 
 
 def test_a_question_is_closed_by_its_id_or_by_all_of_its_parts() -> None:
-    (question,) = _new_dependencies([dependency("c"), dependency("d")], package({}))
+    question = requirements("c", "d")
 
     def decided(*patterns: str) -> bool:
-        return _reason(question, dict.fromkeys(patterns, "why")) is not None
+        return question.decided(dict.fromkeys(patterns, "why")) is not None
 
     assert decided("dependency:python/*")
     assert decided("dependency:c", "dependency:d")
@@ -98,9 +99,9 @@ def test_a_question_is_closed_by_its_id_or_by_all_of_its_parts() -> None:
 
 
 def test_a_question_without_parts_is_closed_by_its_id_alone() -> None:
-    question = Question("choice:x", next(iter(_new_dependencies([dependency("c")], package({})))).problem)
-    assert _reason(question, {"choice:*": "why"}) == "why"
-    assert _reason(question, {"dependency:c": "why"}) is None
+    question = Question("choice:x", requirements("c").problem)
+    assert question.decided({"choice:*": "why"}) == "why"
+    assert question.decided({"dependency:c": "why"}) is None
 
 
 def test_a_sweep_over_releases_takes_those_after_the_first_up_to_the_last() -> None:
@@ -149,18 +150,18 @@ def test_the_range_of_what_matches_beyond_it_is_widened_unless_a_pin_lies_betwee
 
 
 def test_questions_of_one_cause_are_one_and_an_answer_to_it_answers_each() -> None:
-    def asked(name: str, *causes: str) -> Question:
+    def choice(name: str, *causes: str) -> Question:
         return Question(f"choice:{name}", Problem("L002", f"`{name}` came."), causes=causes)
 
-    questions = _joined([
-        asked("beam", "choice:--parser"), asked("sail"), asked("kimi", "choice:--tools", "text:kimi"),
-        asked("muse", "choice:--parser", "choice:--tools"), asked("hcc", "text:hcc"),
+    questions = joined([
+        choice("beam", "choice:--parser"), choice("sail"), choice("kimi", "choice:--tools", "text:kimi"),
+        choice("muse", "choice:--parser", "choice:--tools"), choice("hcc", "text:hcc"),
     ])  # fmt: skip
-    first, *alone = _merged(questions)
+    first, *alone = merged(questions)
     assert (first.id, first.parts) == ("choice:--parser", ("choice:beam", "choice:kimi", "choice:muse"))
     assert first.problem.message == "`beam` came. So did `kimi`, `muse`."
     assert "--decide 'choice:--parser'" in str(first.problem.hint)
     assert alone == [questions[1], questions[4]]
     why = "both are another model's"
-    assert [_reason(one, {"choice:--parser": why}) for one in questions] == [why, None, why, why, None]
-    assert _reason(questions[0], {"choice:beam": "it is"}) == "it is"
+    assert [one.decided({"choice:--parser": why}) for one in questions] == [why, None, why, why, None]
+    assert questions[0].decided({"choice:beam": "it is"}) == "it is"

@@ -94,19 +94,19 @@ def no_parent(path: Path, parent: bytes, what: str, remedy: str) -> Exception:
     return fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {shlex.quote(where)}")
 
 
-def write_whole(
-    path: Path, data: bytes, shown: str = "", hint: str | None = None, make_folder: bool = False
-) -> None:
-    """Write one file, in place of what has its name, whole or not at all. Raises BuildError (E002).
+def write_whole(path: Path, data: bytes, shown: str = "", hint: str | None = None) -> None:
+    """Write one file, in place of what has its name, whole or not at all; a link stays a link.
 
-    `shown`: the file in the message, by default its name.
+    `shown`: the file in the message, by default its name. Raises BuildError (E002).
     """
-    beside = path.with_name(f".{path.name}.new")
+    file = Path(os.path.realpath(path))
+    beside = file.with_name(f".{file.name}.new")
     try:
-        if make_folder:
-            path.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         beside.write_bytes(data)
-        os.replace(beside, path)
+        if file.exists():
+            shutil.copymode(file, beside)
+        os.replace(beside, file)
     except OSError as error:
         with contextlib.suppress(OSError):
             beside.unlink()

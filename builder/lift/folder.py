@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from builder.emit.place import write_whole
 from builder.errors import BuildError, Mark, Problem, fail
 from builder.lift.overlays import file_diff
 from builder.manifest.model import Manifest
@@ -80,10 +80,8 @@ def need_questions(state: State, patterns: Collection[str]) -> None:
 
 def write(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a folder, each whole or not at all. Raises BuildError E002."""
-    with _failing(f"{folder} cannot be written"):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, data in files.items():
-            _replace(folder / name, data)
+    for name, data in files.items():
+        write_whole(folder / name, data, str(folder / name))
 
 
 def append(path: Path, text: str) -> None:
@@ -125,10 +123,7 @@ def accept(root: Path, state: State, manifest: Manifest) -> list[str]:
     done = patch.apply(item, source, _texts(manifest))
     if done.problems:
         raise BuildError(Problem(p.code, p.message, p.mark, hint=p.hint) for p in done.problems)
-    with _failing("The proposal cannot be applied"):
-        for path, data in done.files.items():
-            if data is not None:
-                _replace(root / path, data)
+    write(root, {path: data for path, data in done.files.items() if data is not None})
     return sorted(done.files)
 
 
@@ -150,13 +145,3 @@ def _failing(what: str) -> Iterator[None]:
 
 def _texts(manifest: Manifest) -> dict[str, bytes]:
     return {**{path: text.encode() for path, text in manifest.texts.items()}, **manifest.overlays}
-
-
-def _replace(path: Path, data: bytes) -> None:
-    path = Path(os.path.realpath(path))  # a link stays a link
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.new")
-    beside.write_bytes(data)
-    if path.exists():
-        shutil.copymode(path, beside)
-    os.replace(beside, path)

@@ -1,10 +1,14 @@
-"""Upstream's history between two commits: first parents only, with renames, read by one `git log`."""
+"""Upstream's history between two commits: first parents only, with renames, read by one `git log`.
+
+The commit with which a file stopped or began to match is found by bisecting those that changed it.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +21,7 @@ from builder.upstream.model import Upstream
 
 #: Digits of a commit in a sentence.
 SHORT = 9
+Test = Callable[[bytes], bool]
 _NUMBER = re.compile(r"\(#(\d+)\)\s*$")
 
 
@@ -124,6 +129,47 @@ class History:
             with suppress(git.GitError):
                 blob = git.read_object(self.git_dir, f"{commit}:{path}")
         return blob[2] if blob is not None and blob[1] == "blob" else None
+
+    def lost(self, path: str, matches: Test) -> tuple[Commit | None, str | None]:
+        """Return the commit after which a file no longer matched, and the path that the file has then.
+
+        The file is followed through renames; the commits that changed it are bisected, so a file that lost
+        and regained the match in between gives one of the losses. The path is None when the file was deleted.
+        """
+        before = self.blob(self.old, path)
+        if before is None or not matches(before):
+            return None, path  # it never matched alone: it depends on an earlier edit
+        renames, deletion = self.fate(path)
+        names = [*(name for _, name in reversed(renames)), path]
+        commits = self.touching(names)
+        if not commits:
+            return None, path
+        if deletion is None and self._matches(commits[-1], names, matches):
+            return (renames[0][0] if renames else None), names[0]  # only its name changed
+        commit = _first(commits, lambda commit: not self._matches(commit, names, matches))
+        return commit, None if deletion else names[0]
+
+    def wrote(self, path: str, text: re.Pattern[bytes]) -> Commit | None:
+        """The commit since which a file of the new upstream has a text; None if it always had it.
+
+        The commits that changed the file are bisected, under the names that it had.
+        """
+        names, _ = self.origin(path)
+        commits, before = self.touching(names), self.blob(self.old, names[-1])
+        if not commits or (before is not None and text.search(before)):
+            return None
+        return _first(commits, lambda commit: self._matches(commit, names, lambda d: bool(text.search(d))))
+
+    def _matches(self, commit: Commit, names: Sequence[str], matches: Test) -> bool:
+        """Return whether the file matches at a commit, under the first of its names that exists there."""
+        versions = (self.blob(commit.id, name) for name in names)
+        data = next((data for data in versions if data is not None), None)
+        return data is not None and matches(data)
+
+
+def _first(commits: Sequence[Commit], holds: Callable[[Commit], bool]) -> Commit:
+    """Return the first commit from which on something holds, as it does at the last."""
+    return commits[bisect_left(commits[:-1], True, key=holds)]
 
 
 def since(commit: Commit | None) -> str:

@@ -7,15 +7,16 @@ from dataclasses import replace
 
 from builder.errors import Mark, Problem
 from builder.graph.names import module_of
-from builder.lift import culprit
 from builder.lift.finding import Finding
-from builder.lift.history import Commit
+from builder.lift.history import Commit, Test
 from builder.lift.insert import Proposal
 from builder.lift.statements import Statement, batch_of, file_of, parse_leniently, statements, words
 from builder.lift.trial import Sides
-from builder.manifest.statements import Edit, Rule
-from builder.overlay import structural
-from builder.overlay.locate import Definition, Scope, Target
+from builder.manifest.model import Manifest
+from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit, WholeFile
+from builder.overlay import anchored, structural, toml
+from builder.overlay.files import differs
+from builder.overlay.locate import Definition, Scope, Target, resolve
 from builder.overlay.locate import statements as statements_in
 from builder.pipeline.prune import partial_paths
 from builder.pipeline.ranges import elsewhere
@@ -83,11 +84,11 @@ def _lost(one: Statement, problem: Problem | None, paths: Sequence[str], sides: 
         now = {renames[-1][1] for path in paths if (renames := history.fate(path)[0])}
         moved = _folded(sorted(path for path in now if path in sides.new), sides.new)
     elif (path := file_of(one, manifest.packages, sides.old)) in sides.old and path:
-        matches = culprit.matcher(one, path, manifest)
+        matches = matcher(one, path, manifest)
         if matches is None:
             commit = history.fate(path)[1]
         else:
-            commit, left = culprit.lost(path, matches, history)
+            commit, left = history.lost(path, matches)
             moved = tuple(_elsewhere(one, path, left, commit, sides)) if isinstance(one, Edit) else ()
     proposals: list[Proposal] = []
     # what it names may be elsewhere; that it is nowhere, or unknown for want of a history, is enough
@@ -191,3 +192,25 @@ def _scope(edit: Edit, path: str, module: str, data: bytes) -> str | None:
             return ".".join(names)
         names.append(inner.name)
         node = inner
+
+
+def matcher(stated: Statement, path: str, manifest: Manifest) -> Test | None:
+    """Return a test of whether a version of a file has what an edit states; None for other statements."""
+    match stated:
+        case Edit():
+            return lambda data: _edits(stated, path, manifest, data)
+        case TomlEdit():
+            return lambda data: bool(toml.edit(path, data, [stated])[2])
+        case AnchoredEdit():
+            return lambda data: bool(anchored.edit(path, data, [stated])[2])
+        case WholeFile():
+            return lambda data: differs(stated, data) is None
+    return None
+
+
+def _edits(edit: Edit, path: str, manifest: Manifest, data: bytes) -> bool:
+    target = resolve(edit.target, manifest.packages, {path: None})
+    if target is None or edit.kind == "add-import":
+        return target is not None
+    done = structural.edit(path, data, [(edit, target)], manifest.overlays)
+    return bool(done.records) and not done.problems

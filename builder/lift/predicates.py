@@ -11,7 +11,6 @@ from typing import Any
 from builder.analysis.surface_diff import Surfaces
 from builder.errors import Mark
 from builder.graph.names import path_of
-from builder.lift import culprit
 from builder.lift.finding import Finding, ask, plain
 from builder.lift.history import since
 from builder.lift.insert import Proposal
@@ -65,7 +64,7 @@ def predicates(sides: Sides, markers: Markers) -> Iterator[Finding]:
                     batch = batch or most_common(batches[module])
                     proposal = Proposal("fact", batch, key="predicates", text=full)
                 data = {"kind": "predicate", "name": full, "uses": max(0, uses[name] - 1), "open": is_open}
-                data["commit"] = culprit.wrote(path, re.compile(rb"\b%s\b" % name.encode()), sides.history)
+                data["commit"] = sides.history.wrote(path, re.compile(rb"\b%s\b" % name.encode()))
                 yield _finding(data, Mark(path, line), evidence, proposal=proposal)
 
 

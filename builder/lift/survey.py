@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from builder.errors import BuildError, Mark, Problem
-from builder.lift import culprit, insert, overlays, predicates, surface, versions
+from builder.lift import insert, overlays, predicates, surface, versions
 from builder.lift.arrivals import arrivals
 from builder.lift.finding import Finding, Question, joined, merged
 from builder.lift.history import Commit, History
@@ -138,7 +138,7 @@ def _causes(sides: Sides, losses: Sequence[Finding]) -> Mapping[Problem, Commit]
         if problem.code == "R003":
             _, commit = sides.history.origin(place.file)
         elif line := _line(problem, place, sides):
-            commit = culprit.wrote(place.file, re.compile(re.escape(line)), sides.history)
+            commit = sides.history.wrote(place.file, re.compile(re.escape(line)))
         if commit is not None:
             causes[problem] = commit
     return causes

@@ -11,8 +11,8 @@ from manifest_text import manifest
 from upstream_repo import Repo
 
 from builder.errors import Mark
-from builder.lift import culprit
 from builder.lift.history import Change, History, between, distances, parse_log
+from builder.lift.lost import matcher
 from builder.manifest.statements import Edit
 from builder.upstream.git import GitBlobs
 from builder.upstream.model import Upstream
@@ -163,9 +163,9 @@ def test_the_commit_that_broke_an_edit_is_found_among_those_that_changed_its_fil
     for number in range(1, 8):
         body = f"noise()\n    x = {number}" if number < breaking else f"quiet({number})"
         story.then(f"change {number} (#{number})", {"pkg/m.py": _source(body)})
-    matches = culprit.matcher(EDIT, "pkg/m.py", replace(manifest(), packages={"pkg": "pkg"}))
+    matches = matcher(EDIT, "pkg/m.py", replace(manifest(), packages={"pkg": "pkg"}))
     assert matches is not None
-    commit, path = culprit.lost("pkg/m.py", matches, story.history())
+    commit, path = story.history().lost("pkg/m.py", matches)
     assert commit is not None
     assert (commit.number, path) == (breaking, "pkg/m.py")
 
@@ -188,5 +188,5 @@ def test_a_file_that_no_longer_matches_is_the_fault_of_a_commit_and_has_a_name_o
     story = Story(tmp_path, {"pkg/m.py": first, "z": b"z"})
     for count, files in enumerate(then, 1):
         story.then(f"change (#{count})", {**files, "z": b"z"})
-    commit, path = culprit.lost("pkg/m.py", lambda data: b"noise" in data, story.history())
+    commit, path = story.history().lost("pkg/m.py", lambda data: b"noise" in data)
     assert (commit and commit.number, path) == (number, now)

@@ -11,7 +11,7 @@ import pytest
 from small_world import World
 
 from builder import progress
-from builder.cli.display import Display
+from builder.cli.output import Display
 from builder.parallel import Future
 from builder.progress import Step
 

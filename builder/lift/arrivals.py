@@ -12,11 +12,10 @@ from typing import Any
 
 from builder.analysis.projects import RUNTIME_SUFFIXES
 from builder.errors import Mark
+from builder.lift.evidence import Importers, Markers
 from builder.lift.finding import Finding, ask, plain
 from builder.lift.history import Commit, same_content, since
-from builder.lift.importers import Importers
 from builder.lift.insert import Proposal
-from builder.lift.markers import Markers
 from builder.lift.statements import common_start
 from builder.lift.trial import Sides, Trial
 from builder.manifest.statements import BASE, Rule

@@ -11,10 +11,10 @@ from typing import Any
 from builder.analysis.surface_diff import Surfaces
 from builder.errors import Mark
 from builder.graph.names import path_of
+from builder.lift.evidence import Markers
 from builder.lift.finding import Finding, ask, plain
 from builder.lift.history import since
 from builder.lift.insert import Proposal
-from builder.lift.markers import Markers
 from builder.lift.statements import most_common, parse_leniently, shorten
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest

@@ -10,11 +10,11 @@ from types import MappingProxyType
 from builder.errors import BuildError, Mark, Problem
 from builder.lift import insert, overlays, predicates, surface, versions
 from builder.lift.arrivals import arrivals
+from builder.lift.evidence import learn
 from builder.lift.finding import Finding, Question, joined, merged
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
 from builder.lift.lost import lost, of_statement
-from builder.lift.markers import learn
 from builder.lift.trial import Sides, compare, trial
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.load import parse

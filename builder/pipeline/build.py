@@ -14,9 +14,16 @@ from builder.emit import figures, ledger, lock, removed, removed_features, repor
 from builder.emit.diff import upstream_diff
 from builder.emit.members import read_pyproject
 from builder.emit.metadata import About, distribution_version, metadata
-from builder.emit.provenance import SUMS, provenance, sha256sums
-from builder.emit.sbom import NAME as SBOM
-from builder.emit.sbom import license_of, requirements, sbom, with_extra
+from builder.emit.provenance import (
+    SBOM,
+    SUMS,
+    license_of,
+    provenance,
+    requirements,
+    sbom,
+    sha256sums,
+    with_extra,
+)
 from builder.emit.surface_json import as_counts, lost_names, surface_json
 from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output

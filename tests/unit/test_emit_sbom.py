@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from builder.emit.provenance import provenance
-from builder.emit.sbom import license_of, requirements, sbom, with_extra
+from builder.emit.provenance import license_of, provenance, requirements, sbom, with_extra
 from builder.manifest.model import Project, Upstream
 
 REQUIRED = ["torch==2.9.1", "requests", "PyZMQ>=25", "tqdm==1.0; extra == 'x'", "tqdm==1.0", "yaml==1.*"]

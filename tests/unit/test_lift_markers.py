@@ -6,7 +6,7 @@ import pytest
 from manifest_text import manifest
 
 from builder.errors import Mark
-from builder.lift.markers import learn, words
+from builder.lift.evidence import learn, words
 from builder.manifest.statements import BASE, Rule
 
 FACTS = """\

@@ -15,7 +15,6 @@ from builder.errors import fail
 from builder.lift import folder, sweep, sweep_page
 from builder.lift.history import Commit
 from builder.lift.history import between as between_upstreams
-from builder.pipeline import request_key
 from builder.pipeline.answers.answer import plural
 from builder.upstream import release
 
@@ -43,7 +42,7 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
     start, dots, end = between.partition("..")
     if not dots or not start or not end or end.startswith("."):
         raise click.UsageError("name two upstreams as A..B")
-    key = sweep.key(request.manifest, request.without, request_key.versions())
+    key = sweep.key(request.manifest, request.without)
     job, on_the_way = _job(request, start, end, key)
     commits = sweep.every_nth(on_the_way, every)
     lines = out / "commits.jsonl"
@@ -60,13 +59,13 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
             progress.step(f"last {part[-1].commit[:9]}", done, len(commits))
     finally:  # also for an interrupted sweep
         output.stage("")
-        summary = sweep.summarise(len(on_the_way), commits, tried)
-        data = sweep.record(summary, key, between, every, request.manifest.digest)
-        text = sweep_page.page(summary, between, every, request.manifest.digest)
+        rows = [tried[c.id] for c in commits if c.id in tried]
+        data = sweep.record(len(on_the_way), rows, key, between, every, request.manifest.digest)
+        text = sweep_page.page(data, rows)
         files = {
             "sweep.json": folder.as_json({"schema_version": output.SCHEMA_VERSION, **data}),
             "README.md": text.encode(),
-            sweep_page.TIMELINE: sweep_page.timeline(summary).encode(),
+            sweep_page.TIMELINE: sweep_page.timeline(rows).encode(),
         }
         folder.write(out, files)
     if output.settings.form == "json":

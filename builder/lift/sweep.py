@@ -6,7 +6,7 @@ import gc
 import json
 import resource
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from builder.lift.trial import trial
 from builder.manifest.model import Manifest
 from builder.parallel import Future
 from builder.pipeline.ranges import About, about
-from builder.pipeline.request_key import own_digest
+from builder.pipeline.request_key import own_digest, versions
 from builder.pipeline.run import Recalled, digest_of
 from builder.upstream.commits import read as read_commit
 from builder.upstream.model import Sources, Upstream, snapshot
@@ -80,29 +80,10 @@ class Job:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The summary of a sweep. `first`: for each rule, the first commit on which it failed, and the count."""
-
-    total: int  # commits between the two ends
-    tried: tuple[Tried, ...]
-    first: tuple[tuple[str, str, Tried, int], ...]  # code, rule, commit, commits on which it failed
-
-    @property
-    def survived(self) -> int:
-        return sum(t.passes for t in self.tried)
-
-    @property
-    def cpu_s(self) -> tuple[float, float] | None:
-        """The median of the processor times, and their sum."""
-        times = [t.cpu_s for t in self.tried]
-        return (median_high(times), sum(times)) if times else None
-
-
-def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
+def key(manifest: Manifest, without: Iterable[str]) -> str:
     """A digest of all that decides a result: manifest, batches that are switched, builder, tools."""
     scope = (manifest.digest, manifest.scope_name, sorted(without), manifest.switched_on)
-    return digest_of(__version__, own_digest(), scope, tools)
+    return digest_of(__version__, own_digest(), scope, versions())
 
 
 def try_in_child(job: Job, commits: Sequence[Commit]) -> list[Tried]:
@@ -228,30 +209,29 @@ def _backend(name: str) -> AbstractContextManager[object]:
     return nullcontext()
 
 
-def summarise(total: int, order: Sequence[Commit], tried: Mapping[str, Tried]) -> Summary:
-    """The figures over the commits that were tried, in the order of history."""
-    rows = tuple(tried[c.id] for c in order if c.id in tried)
+def first_failures(rows: Iterable[Tried]) -> list[tuple[str, str, Tried, int]]:
+    """For each rule (code, statement) the first commit on which it failed, and the number of such commits."""
     failures: dict[tuple[str, str], list[Tried]] = {}
     for row in rows:
         for code, rule in sorted({(p.code, p.rule) for p in row.problems}):
             failures.setdefault((code, rule), []).append(row)
-    return Summary(total, rows, tuple((*key, failed[0], len(failed)) for key, failed in failures.items()))
+    return [(*key, failed[0], len(failed)) for key, failed in failures.items()]
 
 
-def record(summary: Summary, key: str, spec: str, every: int, digest: str) -> dict[str, Any]:
-    """The summary as JSON data."""
-    cpu = summary.cpu_s
+def record(total: int, rows: Sequence[Tried], key: str, spec: str, every: int, digest: str) -> dict[str, Any]:
+    """The results as JSON data; `total`: the commits between the two ends, of which `rows` were tried."""
+    times = [row.cpu_s for row in rows]
     return {
         "range": spec,
         "every": every,
         "manifest": digest,
         "key": key,
-        "commits": summary.total,
-        "tried": len(summary.tried),
-        "survived": summary.survived,
-        "cpu_s": {"median": cpu[0], "total": round(cpu[1], 1)} if cpu else None,
+        "commits": total,
+        "tried": len(rows),
+        "survived": sum(row.passes for row in rows),
+        "cpu_s": {"median": median_high(times), "total": round(sum(times), 1)} if times else None,
         "first_failures": [
             {"code": code, "rule": rule, "commit": t.commit, "number": t.number, "commits": count}
-            for code, rule, t, count in summary.first
+            for code, rule, t, count in first_failures(rows)
         ],
     }

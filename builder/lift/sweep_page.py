@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from typing import Any
 
 from builder.lift.history import SHORT
 from builder.lift.statements import shorten
-from builder.lift.sweep import Summary, Tried
+from builder.lift.sweep import Tried, first_failures
 from builder.lift.sweep import unit as unit_of
 from builder.report import table
 
@@ -21,51 +22,50 @@ _BOTTOM = _PLOT_TOP + _PLOT
 _MAX_ROWS = 60
 
 
-def page(summary: Summary, spec: str, every: int, digest: str) -> str:
-    """The page in Markdown; the timeline is a file beside it."""
-    tried, survived = len(summary.tried), summary.survived
+def page(data: Mapping[str, Any], rows: Sequence[Tried]) -> str:
+    """The page in Markdown; `data`: see `record`. The timeline is a file beside it."""
+    tried, survived, every = len(rows), data["survived"], data["every"]
     share = 100 * survived / tried if tried else 0
-    unit = unit_of(spec)
+    unit = unit_of(data["range"])
     stride = f"every {unit}" if every == 1 else f"every {every}th {unit}"
     parents = "" if unit == "release" else " (first parents)"
     parts = [
-        f"# Sweep {spec}",
+        f"# Sweep {data['range']}",
         "<!-- Made by `python -m builder sweep`: run it again instead of editing this. -->",
-        f"One manifest (digest `{digest[:12]}`), as it is, on {stride} of {summary.total:,}{parents}: "
-        f"{tried:,} tried, {survived:,} pass every static gate ({share:.1f}%).",
+        f"One manifest (digest `{data['manifest'][:12]}`), as it is, on {stride} of "
+        f"{data['commits']:,}{parents}: {tried:,} tried, {survived:,} pass every static gate ({share:.1f}%).",
     ]
-    if summary.cpu_s:
-        median, total = summary.cpu_s
+    if cpu := data["cpu_s"]:
         parts.append(
-            f"A {unit} took {median:.1f} s of processor time in the median, {total:,.0f} s all of them."
+            f"A {unit} took {cpu['median']:.1f} s of processor time in the median, "
+            f"{cpu['total']:,.0f} s all of them."
         )
     parts.append(f"![Which {unit}s pass, and how many problems the others have]({TIMELINE})")
-    failing = next((t for t in summary.tried if not t.passes), None)
+    failing = next((row for row in rows if not row.passes), None)
     if failing is not None:
         subject = shorten(failing.subject.replace("`", "'"), 110)
         parts.append(f"The first that fails is `{_plain(failing)}`, {_day(failing)}: `{subject}`.")
-    if summary.first:
-        rows = []
-        for code, rule, row, count in summary.first[:_MAX_ROWS]:
+    if failures := first_failures(rows):
+        cells = []
+        for code, rule, row, count in failures[:_MAX_ROWS]:
             cell = shorten(rule.replace("`", "'"), 110)
-            rows.append((f"`{_plain(row)}`", _day(row), code, f"`{cell}`", f"{count:,}"))
-        failures = table((unit, "day", "code", "rule", f"failing {unit}s"), rows, numbers=1)
-        parts += ["## First failure of each rule", failures.rstrip()]
-        if len(summary.first) > _MAX_ROWS:
-            parts.append(f"{len(summary.first) - _MAX_ROWS:,} more are in sweep.json.")
+            cells.append((f"`{_plain(row)}`", _day(row), code, f"`{cell}`", f"{count:,}"))
+        rules = table((unit, "day", "code", "rule", f"failing {unit}s"), cells, numbers=1)
+        parts += ["## First failure of each rule", rules.rstrip()]
+        if len(failures) > _MAX_ROWS:
+            parts.append(f"{len(failures) - _MAX_ROWS:,} more are in sweep.json.")
     return "\n\n".join(parts) + "\n"
 
 
-def timeline(summary: Summary) -> str:
+def timeline(rows: Sequence[Tried]) -> str:
     """The timeline: a bar for each commit that was tried, and the number of its problems below."""
     height = _BOTTOM + 40
-    rows = summary.tried
     most = max((len(t.problems) for t in rows), default=0)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" '
         f'font-size="12" fill="{_INK}">',
         f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
-        _text(_LEFT, 20, f"{summary.survived:,} of {len(rows):,} commits pass"),
+        _text(_LEFT, 20, f"{sum(row.passes for row in rows):,} of {len(rows):,} commits pass"),
         _text(_LEFT - 8, _BAR_TOP + 17, "gates", "end"),
         _text(_LEFT - 8, _PLOT_TOP + 8, f"{most:,}", "end"),
         _text(_LEFT - 8, _BOTTOM, "0", "end"),

@@ -12,7 +12,7 @@ from small_files import FILES
 from test_lift import SERVER, Later, edited
 
 from builder.lift.history import Commit
-from builder.lift.sweep import Tried, Wrong, every_nth, read, summarise
+from builder.lift.sweep import Tried, Wrong, every_nth, first_failures, read, record
 from builder.lift.sweep_page import page, timeline
 
 
@@ -32,12 +32,15 @@ def test_every_nth_commit_is_counted_from_the_last() -> None:
     assert every_nth([], 3) == []
 
 
+def data(rows: list[Tried], spec: str, total: int = 0) -> dict:
+    return record(total or len(rows), rows, "k", spec, 1, "d" * 64)
+
+
 def test_the_first_failure_of_a_rule_is_the_earliest_commit_in_history_not_in_the_file() -> None:
-    order = [Commit(name, "") for name in "abc"]
-    rows = {"c": tried("c", R1, R4), "a": tried("a"), "b": tried("b", R4)}
-    found = summarise(30, order, rows)
-    assert (found.total, found.survived, [t.commit for t in found.tried]) == (30, 1, ["a", "b", "c"])
-    assert [(code, row.commit, count) for code, _, row, count in found.first] == [
+    rows = [tried("a"), tried("b", R4), tried("c", R1, R4)]
+    found = data(rows, "A..B", 30)
+    assert (found["commits"], found["survived"], found["tried"]) == (30, 1, 3)
+    assert [(code, row.commit, count) for code, _, row, count in first_failures(rows)] == [
         ("R004", "b", 2),
         ("R001", "c", 1),
     ]
@@ -52,25 +55,22 @@ def test_lines_of_another_key_and_torn_lines_are_tried_again(tmp_path: Path) -> 
 
 
 def test_the_page_shows_a_share_that_its_rows_give_and_the_drawing_is_xml() -> None:
-    order = [Commit(str(n), "") for n in range(8)]
-    rows = {str(n): tried(str(n), *([R1] if n > 5 else [])) for n in range(8)}
-    found = summarise(8, order, rows)
-    assert "8 tried, 6 pass every static gate (75.0%)" in page(found, "A..B", 1, "d" * 64)
-    drawn = ET.fromstring(timeline(found))
+    rows = [tried(str(n), *([R1] if n > 5 else [])) for n in range(8)]
+    assert "8 tried, 6 pass every static gate (75.0%)" in page(data(rows, "A..B"), rows)
+    drawn = ET.fromstring(timeline(rows))
     bars = [e for e in drawn if e.tag.endswith("rect") and len(e)]
     assert len(bars) == 8 + 2  # one for each commit, and one for the problems of each that fails
-    assert not re.search(r"(href|src|url)\s*=?\s*[\"(]", timeline(found))
+    assert not re.search(r"(href|src|url)\s*=?\s*[\"(]", timeline(rows))
 
 
 def test_an_empty_sweep_is_a_page_too() -> None:
-    found = summarise(0, [], {})
-    assert "0 tried" in page(found, "A..A", 1, "d" * 64)
-    ET.fromstring(timeline(found))
+    assert "0 tried" in page(data([], "A..A"), [])
+    ET.fromstring(timeline([]))
 
 
 def test_text_of_a_subject_cannot_break_out_of_the_drawing() -> None:
     row = Tried("k", "a" * 40, "</title><script>&", 1, 0, (), 0, 0)
-    assert "<script>" not in timeline(summarise(1, [Commit("a" * 40, "")], {"a" * 40: row}))
+    assert "<script>" not in timeline([row])
 
 
 @pytest.fixture
@@ -142,14 +142,12 @@ def test_a_backend_that_is_not_installed_is_said_with_what_installs_it(later: La
 
 
 def test_releases_are_named_by_their_versions_on_the_page_and_in_the_drawing() -> None:
-    order = [Commit(name, f"release {name}") for name in ("0.5.12.post1", "0.5.13")]
-    rows = {c.id: tried(c.id, R1) for c in order}
-    found = summarise(2, order, rows)
-    text = page(found, "pypi:0.5.12..0.5.13", 1, "d" * 64)
+    rows = [tried(version, R1) for version in ("0.5.12.post1", "0.5.13")]
+    text = page(data(rows, "pypi:0.5.12..0.5.13"), rows)
     assert "on every release of 2: 2 tried" in text and "commit" not in text
     assert "`0.5.12.post1`, 0.5.12.post1: " in text
-    assert "0.5.13" in timeline(found)
-    assert "2023" not in text + timeline(found)
+    assert "0.5.13" in timeline(rows)
+    assert "2023" not in text + timeline(rows)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+from typing import NamedTuple
+
 import click
 
 from builder.adapter import PROGRAM
 from builder.cli import output
-from builder.cli.examples import COMMAND, EXAMPLES, WITHOUT_EXAMPLE, Example
 from builder.errors import CODES
 from builder.report import table
 
@@ -41,6 +43,27 @@ _FAMILIES = {
 }
 
 
+#: The file of an example that stands in none.
+COMMAND = "command"
+
+
+class Example(NamedTuple):
+    """What gives an error and what stands there as it should be: see examples.yaml."""
+
+    wrong: str
+    right: str
+    file: str = "manifest.yaml"
+    when: str = ""
+
+
+def examples() -> dict[str, Example | str]:
+    """For each error code an example, or what to do about it where no text and no command gives it."""
+    import yaml
+
+    rows = yaml.safe_load((files("builder.cli") / "examples.yaml").read_text("utf-8"))
+    return {code: row if isinstance(row, str) else Example(**row) for code, row in rows.items()}
+
+
 @click.command("explain")
 @click.argument("code", required=False)
 @click.option("--markdown", is_flag=True, help="Print docs/errors.md.")
@@ -70,9 +93,12 @@ def command(code: str | None, markdown: bool, verbs: bool, form: str) -> None:
         return
     for name, (status, meaning) in wanted.items():
         click.echo(f"{name}  exit {status:<3} {meaning}")
-    if advice := WITHOUT_EXAMPLE.get(asked):
-        click.echo(f"\n{advice}")
-    if example := EXAMPLES.get(asked):
+    if code is None:
+        return
+    example = examples()[asked]
+    if isinstance(example, str):
+        click.echo(f"\n{example}")
+    else:
         where = "" if example.file == COMMAND else f" ({example.file})"
         if example.when:
             click.echo(f"\nwhere {example.when}:")
@@ -87,8 +113,8 @@ def page() -> str:
         rows = [(code, str(s), meaning) for code, (s, meaning) in CODES.items() if code.startswith(family)]
         parts.append(f"## {title}\n\n{table(('code', 'exit', 'meaning'), rows)}")
     parts.append("## Examples\n\nWhat gives the error, and what stands there as it should be.\n")
-    for code in CODES:
-        shown = _shown(EXAMPLES[code]) if code in EXAMPLES else WITHOUT_EXAMPLE[code]
+    for code, example in examples().items():
+        shown = example if isinstance(example, str) else _shown(example)
         parts.append(f"### {code}\n\n{shown}\n")
     return "\n".join(parts)
 

@@ -6,6 +6,7 @@ import fnmatch
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 from builder.adapter import GENERATOR
@@ -17,32 +18,6 @@ from builder.tree import EXECUTABLE, FILE, Snapshot
 _LICENSES = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "AUTHORS*")
 
 PURE = "py3-none-any"
-
-_VERSION = """\
-# Written by {generator} in the form that setuptools-scm gives it.
-from __future__ import annotations
-
-__all__ = [
-    "__commit_id__",
-    "__version__",
-    "__version_tuple__",
-    "commit_id",
-    "version",
-    "version_tuple",
-]
-
-version: str
-__version__: str
-__version_tuple__: tuple[int | str, ...]
-version_tuple: tuple[int | str, ...]
-commit_id: str | None
-__commit_id__: str | None
-
-__version__ = version = {version!r}
-__version_tuple__ = version_tuple = {parts!r}
-
-__commit_id__ = commit_id = {commit!r}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +101,8 @@ def version_module(version: str, commit: str | None) -> bytes:
     dev = "" if parsed.dev is None else f"dev{parsed.dev}"
     parts += filter(None, (pre, post, dev, parsed.local))
     short = f"g{commit[:9]}" if commit else None
-    text = _VERSION.format(generator=GENERATOR, version=str(parsed), parts=tuple(parts), commit=short)
+    form = (files("builder.emit") / "assets/wheel/_version.py.txt").read_text("utf-8")
+    text = form.format(generator=GENERATOR, version=str(parsed), parts=tuple(parts), commit=short)
     return text.replace("'", '"').encode()
 
 

@@ -11,26 +11,8 @@ from builder.adapter import PROGRAM
 from builder.cli import output
 from builder.errors import CODES
 from builder.report import table
+from builder.templates import filled
 
-_HEAD = """\
-# What can go wrong
-
-<!-- Made by `python -m builder explain --markdown` from the table in builder/errors.py: edit that. -->
-
-Every problem has a code, a message and, where possible, a place in the manifest. A run reports all problems
-of a stage; the exit status is the highest of theirs, or 70 if one is internal.
-`python -m builder explain CODE` prints one line of this table with an example, or with what to do about it.
-"""
-_VERBS_HEAD = f"""\
-# Verbs and options
-
-<!-- Made by `python -m builder explain --verbs` from the command line itself: edit builder/cli. -->
-
-`python -m builder VERB` runs a verb; the console script `{PROGRAM}` of the environment is the same.
-`make` alone prints what its targets do. `--debug` before a verb shows the traceback of an internal error.
-These options stand before or after every verb:
-
-"""
 _FAMILIES = {
     "M": "The manifest, as it is written",
     "R": "Rules against the upstream tree",
@@ -108,15 +90,15 @@ def command(code: str | None, markdown: bool, verbs: bool, form: str) -> None:
 
 def page() -> str:
     """All codes as Markdown, a table for each family, then the examples."""
-    parts = [_HEAD]
+    tables = []
     for family, title in _FAMILIES.items():
         rows = [(code, str(s), meaning) for code, (s, meaning) in CODES.items() if code.startswith(family)]
-        parts.append(f"## {title}\n\n{table(('code', 'exit', 'meaning'), rows)}")
-    parts.append("## Examples\n\nWhat gives the error, and what stands there as it should be.\n")
-    for code, example in examples().items():
-        shown = example if isinstance(example, str) else _shown(example)
-        parts.append(f"### {code}\n\n{shown}\n")
-    return "\n".join(parts)
+        tables.append(f"## {title}\n\n{table(('code', 'exit', 'meaning'), rows)}")
+    shown = [
+        f"### {code}\n\n{example if isinstance(example, str) else _shown(example)}\n"
+        for code, example in examples().items()
+    ]
+    return filled("errors.md", tables="\n".join(tables), examples="\n".join(shown).rstrip())
 
 
 def _shown(example: Example) -> str:
@@ -139,7 +121,7 @@ def verbs_page(group: click.Group) -> str:
     context = click.Context(group, info_name="python -m builder", **group.context_settings)
     shared = [p for p in group.params if isinstance(p, click.Option) and p.name not in ("version", "debug")]
     names = {option.name for option in shared}
-    parts = [_VERBS_HEAD + _options(context, shared)]
+    parts = []
     for verb in group.list_commands(context):
         described = group.get_command(context, verb)
         assert described is not None
@@ -148,7 +130,9 @@ def verbs_page(group: click.Group) -> str:
         own = [p for p in described.params if isinstance(p, click.Option) and p.name not in names]
         text_of_help = "\n\n".join(" ".join(part.split()) for part in (described.help or "").split("\n\n"))
         parts.append(f"## {verb}\n\n```text\n{usage}\n```\n\n{text_of_help}\n\n{_options(below, own)}")
-    return "\n".join(parts)
+    return filled(
+        "verbs.md", program=PROGRAM, shared=_options(context, shared), verbs="\n".join(parts).rstrip()
+    )
 
 
 def _options(context: click.Context, options: list[click.Option]) -> str:

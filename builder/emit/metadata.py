@@ -6,12 +6,12 @@ import fnmatch
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 from builder.adapter import GENERATOR
 from builder.errors import Mark, fail
 from builder.manifest.model import Project
+from builder.templates import ABSENT, filled
 from builder.tree import EXECUTABLE, FILE, Snapshot
 
 #: files that setuptools takes for licences when pyproject.toml names none
@@ -45,31 +45,21 @@ class About:
 
     def readme(self, project: str) -> str:
         """Markdown; `project` is the name that upstream and the wheel have."""
-        scope = self.scope + (f", {self.switched}" if self.switched else "")
-        rows = [
-            ("version", self.version),
-            ("upstream", self.repository),
-            ("upstream commit", self.commit or "none: a release"),
-            ("upstream tree", self.upstream_tree),
-            ("tree of this distribution", self.tree),
-            ("scope", scope),
-        ]
-        parts = [
-            f"# {self.name}\n",
-            f"This wheel has the name `{project}` and contains a part of it. It installs in place of "
-            f"upstream's wheel, and `pip uninstall {project}` removes it. Under the conditions that it was "
-            "built for, what it contains behaves as upstream's.\n",
-            "| | |\n| --- | --- |\n" + "".join(f"| {name} | `{value}` |\n" for name, value in rows),
-        ]
-        if self.left_out:
-            parts.append("## What it leaves out\n")
-            parts.append("".join(f"- **{batch}**: {' '.join(why.split())}\n" for batch, why in self.left_out))
-        if self.listing:
-            parts.append(
-                f"`python -m {self.listing}` lists the options, values and models that left, and how to "
-                "bring each back.\n"
-            )
-        return "\n".join(parts)
+        return filled(
+            "wheel.md",
+            {
+                "left_out": [(batch, " ".join(why.split())) for batch, why in self.left_out],
+                "listing": [(self.listing,)] if self.listing else ABSENT,
+            },
+            name=self.name,
+            project=project,
+            version=self.version,
+            repository=self.repository,
+            commit=self.commit or "none: a release",
+            upstream_tree=self.upstream_tree,
+            tree=self.tree,
+            scope=self.scope + (f", {self.switched}" if self.switched else ""),
+        )
 
 
 def distribution_version(upstream: str, label: str) -> str:
@@ -101,9 +91,10 @@ def version_module(version: str, commit: str | None) -> bytes:
     dev = "" if parsed.dev is None else f"dev{parsed.dev}"
     parts += filter(None, (pre, post, dev, parsed.local))
     short = f"g{commit[:9]}" if commit else None
-    form = (files("builder.emit") / "assets/wheel/_version.py.txt").read_text("utf-8")
-    text = form.format(generator=GENERATOR, version=str(parsed), parts=tuple(parts), commit=short)
-    return text.replace("'", '"').encode()
+    own = filled(
+        "_version.py.txt", generator=GENERATOR, version=str(parsed), parts=tuple(parts), commit=short
+    )
+    return own.replace("'", '"').encode()
 
 
 def wheel_file(tags: Iterable[str]) -> bytes:

@@ -5,6 +5,7 @@ Made from the manifest and the figures that `manifest.lock` has of each proven p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +18,7 @@ from builder.manifest.model import DEFAULT_SCOPE, Item, Kept, Manifest
 from builder.manifest.statements import BASE, Batch
 from builder.manifest.switches import choose
 from builder.report import table
+from builder.templates import ABSENT, filled
 
 #: What other scopes give, measured by `benchmarks/batches.py`.
 FIGURES = "docs/scope.json.xz"
@@ -24,37 +26,6 @@ FIGURES = "docs/scope.json.xz"
 #: lines of code than the default scope has; `codes`: the problems that stopped it, with their counts.
 Trials = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
-_HEAD = """\
-# The scope, row by row
-
-<!-- Made by `python -m builder scope` from docs/scope.yaml, manifest.yaml and manifest.lock: edit these, then
-`make docs`. -->
-
-What {name} contains, what it leaves out, and what proves each. A rule is a batch of `manifest.yaml`, which
-can be switched off by its name (`--without`), or one of its statements. Evidence is what the build of a
-proven pin did, what a gate asks of every build (the codes are in [errors.md](errors.md)), and the tests.
-`python -m builder why PATH` gives the same for one file, `REMOVED.md` beside an output for all of a batch.
-"""
-_SWITCHES = """\
-`--without BATCH` builds the distribution without one decision. Some batches can be off only where others
-are off too (`needs off`): `--with-needs` switches these off as well. Others go along (`takes along`). A
-feature is a decision about what the distribution can do; housekeeping is what the rest entails, or concerns
-the repository alone. Lines are lines of code more than with all batches on, for all that is off together.
-`python benchmarks/batches.py` measures them.
-"""
-_PAIRS = """\
-Some pairs of batches that speak of the same files. A digest of their names chooses them.
-"""
-_MODELS = """\
-The models are added to `roots.models.keep`. A batch that holds only because no such model is kept goes off
-by itself.
-"""
-_TITLES = {
-    "decisions": "Decisions",
-    "removed": "Removed beside the batches",
-    "kept": "Kept, and must work",
-    "guarantees": "Guarantees",
-}
 _ROWS = ("item", "decision", "rules", "evidence")
 _PIN = (
     *("pin", "lines of code", "files", "wheel", "flags", "routes", "variables", "registry entries"),
@@ -79,21 +50,31 @@ def scope_page(
 
     `locks`: scope -> what is proven of it; `measured`: what other scopes gave (`read_figures`).
     """
-    page = _Page(manifest, locks)
-    parts = [_HEAD.format(name=manifest.name), *page.proven(), *_named_scopes(manifest, locks)]
-    parts += page.section("decisions")
-    parts += ["## Batches\n", table(_ROWS, page.batches()), *_others(manifest, measured)]
-    parts += page.section("removed")
-    parts += [*page.section("kept"), *page.section("guarantees"), *page.texts()]
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+    page, trials = _Page(manifest, locks), _Trials(manifest, measured)
+    sections = {
+        name: [(table(_ROWS, map(page.row, items)),)] if items else ABSENT
+        for name in ("decisions", "removed", "kept", "guarantees")
+        for items in [[item for item in manifest.scope if item.section == name]]
+    }
+    text = filled(
+        "scope.md",
+        {
+            **sections,
+            "scopes": [(_named_scopes(manifest, locks),)] if manifest.scopes else ABSENT,
+            "pairs": [(trials.pairs(),)] if measured.get("pairs") else ABSENT,
+            "models": [(trials.models(),)] if measured.get("models") else ABSENT,
+            **page.texts(),
+        },
+        name=manifest.name,
+        pins=table(_PIN, map(page.pin, page.figures)),
+        batches=table(_ROWS, page.batches()),
+        switches=trials.batches(),
+    )
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
 
 
-def _named_scopes(manifest: Manifest, locks: Mapping[str, Lock]) -> Iterator[str]:
+def _named_scopes(manifest: Manifest, locks: Mapping[str, Lock]) -> str:
     """What each named scope changes, and where it is proven."""
-    if not manifest.scopes:
-        return
-    yield "## Named scopes\n"
-    yield "`--scope NAME` builds one of these variants.\n"
     rows = []
     for scope in manifest.scopes.values():
         lock = locks.get(scope.name, {})
@@ -109,7 +90,7 @@ def _named_scopes(manifest: Manifest, locks: Mapping[str, Lock]) -> Iterator[str
             for pin in scope.pins
         ]
         rows.append((f"**{scope.name}**", scope.why, _lines(changes), _lines(proven)))
-    yield table(("scope", "what for", "differs from the default", "proven"), rows)
+    return table(("scope", "what for", "differs from the default", "proven"), rows)
 
 
 class _Page:
@@ -131,16 +112,7 @@ class _Page:
                     self.elsewhere.setdefault(batch, {})[f"{pin}, scope {scope.name}"] = told[batch]
         self.statements = statements(manifest)
 
-    def proven(self) -> Iterator[str]:
-        """The whole, pin by pin."""
-        yield "## Proven pins\n"
-        yield table(_PIN, [self._pin(pin) for pin in self.figures])
-        yield (
-            "Both sides are counted alike: upstream's, and what is left. A pattern over a fetched\n"
-            "repository stands for translation units that cannot be counted without it.\n"
-        )
-
-    def _pin(self, pin: str) -> Sequence[str]:
+    def pin(self, pin: str) -> Sequence[str]:
         record = self.figures[pin]
         lines, surface, wheel = record["lines"], record["surface"], record["wheel"]
         files = {
@@ -156,12 +128,6 @@ class _Page:
             *(_sides(surface, kind) for kind in ("flag", "route", "environment", "registry")),
             _units(record["units"]),
         )
-
-    def section(self, name: str) -> Iterator[str]:
-        items = [item for item in self.manifest.scope if item.section == name]
-        if items:
-            yield f"## {_TITLES[name]}\n"
-            yield table(_ROWS, [self.row(item) for item in items])
 
     def row(self, item: Item) -> Sequence[str]:
         sentences: dict[str, list[str]] = {name: [] for name in item.batches}
@@ -212,11 +178,11 @@ class _Page:
         for where, figures in self.elsewhere.get(ids[0], {}).items() if len(ids) == 1 else ():
             yield from _sums(where, [figures])
 
-    def texts(self) -> Iterator[str]:
-        """The guarantees of absence with their exceptions."""
+    def texts(self) -> dict[str, Iterable[Sequence[str]]]:
+        """The guarantees of absence with their exceptions, and what is searched for nothing."""
         guarantees = self.manifest.guarantees
         if not guarantees.absent_text:
-            return
+            return {"texts": ABSENT, "everywhere": ABSENT}
         everywhere = set.intersection(*({e.path for e in t.exceptions} for t in guarantees.absent_text))
         rows = []
         for text in guarantees.absent_text:
@@ -227,57 +193,53 @@ class _Page:
             ]
             paths, batches = _lines(map(_code, text.paths)), _lines(map(_batch, text.batches))
             rows.append((_code(text.pattern), paths, batches, _lines(excuses)))
-        yield "## What is searched for in every build\n"
-        yield table(("pattern", "in", "made to hold by", "exceptions"), rows)
-        if everywhere:
-            yield f"Nowhere searched: {', '.join(f'`{path}`' for path in sorted(everywhere))}.\n"
+        heads = ("pattern", "in", "made to hold by", "exceptions")
+        named = ", ".join(f"`{path}`" for path in sorted(everywhere))
+        return {"texts": [(table(heads, rows),)], "everywhere": [(named,)] if named else ABSENT}
 
 
-def _others(manifest: Manifest, measured: Mapping[str, Trials]) -> Iterator[str]:
-    """What switching off each batch of the default scope gives, some pairs of them, and other models."""
-    manifest = choose(manifest, DEFAULT_SCOPE)
-    order = [batch.id for batch in manifest.batches]
-    heads, rows = _tried(manifest, measured.get("batches", {}))
-    yield "## Switching a batch off\n"
-    yield _SWITCHES
-    body = []
-    for batch in manifest.batches:
-        if batch.id != BASE:
-            needs = [name for name, _ in batch.needs]
-            takes = [one.id for one in manifest.batches if batch.id in dict(one.follows)]
-            cells = map(_cell, rows.get(batch.id, [None] * len(heads)))
-            body.append((_batch(batch.id), batch.kind, _batches(needs), _batches(takes), *cells))
-    yield table(("batch", "kind", "needs off", "takes along", *heads), body)
-    if pairs := measured.get("pairs"):
-        heads, rows = _tried(manifest, pairs)
+class _Trials:
+    """What switching off batches of the default scope gives, and keeping other models."""
+
+    def __init__(self, manifest: Manifest, measured: Mapping[str, Trials]) -> None:
+        self.manifest = choose(manifest, DEFAULT_SCOPE)
+        self.measured = measured
+
+    def batches(self) -> str:
+        """Each batch that is off alone."""
+        pins, rows = self._tried("batches")
+        body = []
+        for batch in self.manifest.batches:
+            if batch.id != BASE:
+                needs = [name for name, _ in batch.needs]
+                takes = [one.id for one in self.manifest.batches if batch.id in dict(one.follows)]
+                cells = map(_cell, rows.get(batch.id, [None] * len(pins)))
+                body.append((_batch(batch.id), batch.kind, _batches(needs), _batches(takes), *cells))
+        return table(("batch", "kind", "needs off", "takes along", *pins), body)
+
+    def pairs(self) -> str:
+        """Two that are off together."""
+        pins, rows = self._tried("pairs")
         body = []
         for name, builds in rows.items():
-            off = {batch for one in builds if one for batch in one["off"]}
-            also = [batch for batch in order if batch in off - set(name.split("+"))]
+            off = {batch for one in builds if one for batch in one["off"]} - set(name.split("+"))
+            also = [batch.id for batch in self.manifest.batches if batch.id in off]
             body.append((_batches(name.split("+")), _batches(also), *map(_cell, builds)))
-        yield "## Switching two batches off\n"
-        yield _PAIRS
-        yield table(("pair", "off with it", *heads), body)
-    if models := measured.get("models"):
-        heads, rows = _tried(manifest, models)
-        yield "## Keeping other models\n"
-        yield _MODELS
-        yield table(
-            ("models", *heads),
-            [
-                (", ".join(f"`{model}`" for model in name.split("+")), *(_cell(one, True) for one in builds))
-                for name, builds in rows.items()
-            ],
-        )
+        return table(("pair", "off with it", *pins), body)
 
+    def models(self) -> str:
+        """Models that are kept beside the roots'."""
+        pins, rows = self._tried("models")
+        named = {name: ", ".join(f"`{model}`" for model in name.split("+")) for name in rows}
+        body = [(named[name], *(_cell(one, True) for one in builds)) for name, builds in rows.items()]
+        return table(("models", *pins), body)
 
-def _tried(
-    manifest: Manifest, measured: Trials
-) -> tuple[Sequence[str], Mapping[str, Sequence[Mapping[str, Any] | None]]]:
-    """The pins at which something was tried, and what was tried -> what each of these pins gave."""
-    pins = [pin for pin in manifest.upstream.pins if pin in measured]
-    names = sorted({name for pin in pins for name in measured[pin]})
-    return pins, {name: [measured[pin].get(name) for pin in pins] for name in names}
+    def _tried(self, kind: str) -> tuple[list[str], dict[str, list[Mapping[str, Any] | None]]]:
+        """The pins at which something was tried, and what was tried -> what each of these pins gave."""
+        by_pin = self.measured.get(kind, {})
+        pins = [pin for pin in self.manifest.upstream.pins if pin in by_pin]
+        names = sorted({name for pin in pins for name in by_pin[pin]})
+        return pins, {name: [by_pin[pin].get(name) for pin in pins] for name in names}
 
 
 def _cell(one: Mapping[str, Any] | None, with_off: bool = False) -> str:

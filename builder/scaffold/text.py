@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from builder.graph.names import packages_around
 from builder.scaffold.project import PythonProject
 from builder.scaffold.survey import Survey
+from builder.templates import ABSENT, THERE, filled
 
 #: Texts that YAML takes for themselves, and that no reader takes for a number.
 _PLAIN = re.compile(r"[A-Za-z_/.][\w./@+-]*(?: [\w./@+-]+)*")
@@ -38,105 +39,48 @@ def manifest_text(
 
     `unimported`: the requirements that stay though nothing imports them.
     """
-    return "".join(f"{line}\n" for line in _lines(project, seen, paths, source, unimported))
-
-
-def _lines(
-    project: PythonProject, seen: Survey, paths: Iterable[str], source: Source, unimported: Sequence[str]
-) -> Iterator[str]:
-    first = next(iter(project.packages))
-    yield "# Defines a distribution with a part of upstream. As it stands it keeps everything."
-    yield "# docs/manifest.md has all keys."
-    yield f"name: {quoted(project.name + '-small')}"
-    yield "label: small"
-    if not project.static:
-        backend = project.backend
-        yield f"# The project's own build ({backend}) decides what a wheel holds: run it in dist/tree."
-        yield "wheel: false"
-    yield ""
-    yield "upstream:"
-    if source.repository == NO_REPOSITORY:
-        yield "  # The release names no repository. Put its address here; a release is built without it."
-    yield f"  repository: {quoted(source.repository)}"
-    yield f"  project: {quoted(project.name)}"
-    yield f"  folder: {quoted(project.folder or '.')}"
-    yield f"  default: {source.pin}"
-    fields = ", ".join(f"{key}: {quoted(value)}" for key, value in source.fields.items())
-    yield "  pins:"
-    yield f"    {source.pin}: {{{fields}}}"
-    yield ""
-    yield "packages:"
-    yield from (f"  {name}: {quoted(folder)}" for name, folder in project.packages.items())
-    yield ""
-    yield "# What must work: the packages themselves, and what entry points name."
-    yield "roots:"
-    yield "  modules:"
-    yield from (f"    - {module}" for module in dict.fromkeys((*project.packages, *project.entries)))
-    if seen.parser:
-        yield f"  # Its {seen.flags} flags are those of the distribution; other parsers are tools'."
-        yield f"  command_line: {seen.parser}"
-    if seen.dynamic:
-        yield "  # These put names together. Say what each loads (`user_code`: nothing of the packages):"
-        yield "  # as long as one may load any module, none leaves for want of an import."
-        yield "  dynamic:"
-        outer = [
-            name for name in project.packages if not set(packages_around(name)) & project.packages.keys()
-        ]
-        for module, how in seen.dynamic:
-            for name in outer:
-                yield f"    - {{from: {module}, to: {name}.*, why: {quoted(how + ', not looked into yet')}}}"
-    yield ""
-    yield "keep:"
-    yield "  # The whole package. Without this line, only what the roots reach stays."
-    yield from (f"  - {quoted(_pattern(f'{folder}/'))}" for folder in project.packages.values())
-    outside = list(_outside(paths, list(project.packages.values())))
-    if outside:
-        yield "  # Everything else. What is not part of the distribution goes under `remove` of a batch."
-        yield from (f"  - {quoted(_pattern(place))}" for place in outside)
-    yield ""
-    yield "# In these paths, definitions leave that only removed code used."
-    yield "prune_symbols:"
-    yield from (f"  - {quoted(folder + '/**')}" for folder in project.packages.values())
-    yield ""
-    if seen.questions:
-        yield "# What is true on the target: conditions that ask it are folded. These are asked most; state"
-        yield "# those that have one answer there."
-        yield "# facts:"
-        for kind, title in (("predicate", "predicates"), ("value", "values")):
-            rows = [question for question in seen.questions if question.kind == kind]
-            if rows:
-                yield f"#   {title}:"
-            yield from (f"#     {quoted(row.name)}: ...  # {row.conditions} conditions" for row in rows)
-        yield ""
-    example = list(_example(outside, seen.feature))
-    such = " For example, without the `#`:" if example else ""
-    yield f"# A batch is one decision with its reason; `--without ID` switches it off.{such}"
-    yield "batches:"
-    yield from example
-    if seen.registries:
-        yield ""
-        yield "# Registries, whose entries leave with what they name:"
-        yield from (f"#   {name}: {count} entries" for name, count in seen.registries)
-    yield ""
-    yield "guarantees:"
-    yield f"  present: [{first}]"
-    if unimported:
-        yield "  # No import names these requirements: say what needs each, or take it out by a `toml` edit."
-        yield "  dependencies:"
-        yield from (f"    - {{name: {quoted(name)}, why: upstream requires it}}" for name in unimported)
-
-
-def _example(outside: Iterable[str], feature: str) -> Iterator[str]:
-    """The batches that the tree suggests, in comments: without its tests, and without a feature."""
+    folders = list(project.packages.values())
+    outside = list(_outside(paths, folders))
     tests = [place for place in outside if place.startswith("test") and place.endswith("/")]
-    if tests:
-        yield "#  - id: no-tests"
-        yield "#    why: The tests of upstream run from its own tree."
-        yield f"#    remove: [{quoted(_pattern(tests[0]))}]"
-    if feature:
-        yield f"#  - id: no-{feature}"
-        yield f"#    why: The distribution has no {feature}."
-        yield f"#    words: [{quoted(feature)}]  # whatever is named so: files, definitions, flags, values"
+    outer = [name for name in project.packages if not set(packages_around(name)) & project.packages.keys()]
+    asked = {
+        kind: [(quoted(one.name), one.conditions) for one in seen.questions if one.kind == kind]
+        for kind in ("predicate", "value")
+    }
+    blocks: dict[str, Iterable[Sequence[object]]] = {
+        "backend": ABSENT if project.static else [(project.backend,)],
+        "nowhere": THERE if source.repository == NO_REPOSITORY else ABSENT,
+        "packages": [(name, quoted(folder)) for name, folder in project.packages.items()],
+        "modules": [(module,) for module in dict.fromkeys((*project.packages, *project.entries))],
+        "parser": [(seen.flags, seen.parser)] if seen.parser else ABSENT,
+        "dynamic": [
+            (module, name, quoted(f"{how}, not looked into yet"))
+            for module, how in seen.dynamic
+            for name in outer
+        ],
+        "folders": [(quoted(_pattern(f"{folder}/")),) for folder in folders],
+        "outside": [(quoted(_pattern(place)),) for place in outside],
+        "pruned": [(quoted(f"{folder}/**"),) for folder in folders],
+        "questions": THERE if seen.questions else ABSENT,
+        "predicates": asked["predicate"],
+        "values": asked["value"],
+        "tests": [(quoted(_pattern(tests[0])),)] if tests else ABSENT,
+        "feature": [(seen.feature, quoted(seen.feature))] if seen.feature else ABSENT,
+        "registries": seen.registries,
+        "unimported": [(quoted(name),) for name in unimported],
+    }
+    return filled(
+        "manifest.yaml.txt",
+        blocks,
+        name=quoted(f"{project.name}-small"),
+        repository=quoted(source.repository),
+        project=quoted(project.name),
+        folder=quoted(project.folder or "."),
+        pin=source.pin,
+        fields=", ".join(f"{key}: {quoted(value)}" for key, value in source.fields.items()),
+        such=" For example, without the `#`:" if tests or seen.feature else "",
+        first=next(iter(project.packages)),
+    )
 
 
 def _pattern(place: str) -> str:

@@ -10,6 +10,7 @@ import click
 
 from builder.cli import options, output, stages
 from builder.errors import BuildError, fail
+from builder.templates import filled
 
 
 @click.command("init")
@@ -105,16 +106,4 @@ def _next_steps(out: Path, mirror: Path | None, dynamic: bool) -> list[str]:
     more = "" if out == Path("manifest.yaml") else f" --manifest {shlex.quote(str(out))}"
     more += f" --mirror {shlex.quote(str(mirror))}" if mirror is not None else ""
     first = "say what each import under `dynamic` loads, and " if dynamic else ""
-    return [
-        "",
-        "Next:",
-        f"  1. python -m builder dist{more}",
-        "     builds it: dist/tree, and a report of everything in dist/report.html",
-        f"  2. Add a batch to {out}, such as one that removes the tests or a feature; then",
-        f"     python -m builder plan{more}",
-        "     shows what leaves, and names each use of it that is left",
-        f"  3. In {out}, {first}take the package out of `keep`:",
-        "     then only what the roots reach stays, and",
-        f"     python -m builder why{more} NAME",
-        "     says why something stays",
-    ]
+    return filled("next-steps.txt", more=more, out=out, first=first).splitlines()

@@ -11,7 +11,8 @@ from builder.lift.history import SHORT, Commit
 from builder.lift.overlays import Changed
 from builder.lift.survey import Survey
 from builder.pipeline.answers.answer import plural
-from builder.report import also, as_dict, clean, ordered, table
+from builder.report import also, as_dict, clean, ordered
+from builder.templates import filled
 from builder.upstream.model import Upstream
 
 #: Rows of a list shown on the page; report.json has all.
@@ -23,7 +24,6 @@ _TITLES = (
     "No longer matches", "Optional, and no longer matches", "Paths that no rule decides",
     "New paths that stay", "New facts, without doubt", "Overlays over changed code", "Surface",
 )  # fmt: skip
-_STATEMENT = ("statement", "batch", "upstream's commit")
 #: Lines of a diff or a merge shown on the page.
 _MAX_LINES = 120
 #: Problems of one code, and characters of each, that a terminal shows.
@@ -64,33 +64,18 @@ def markdown(survey: Survey) -> str:
 
 def page(survey: Survey) -> str:
     """A short page: what happened on the way, and what was decided."""
-    parts = [
-        f"# {named(survey.old)} to {named(survey.new)}",
-        "",
-        "<!-- Made by `python -m builder lift`: run it again instead of editing this. -->",
-        "",
-        *(f"- {clean(line)}" for line in (*summary(survey), *_numbers(survey))),
-        "",
-    ]
-    lost = survey.of("lost")
-    broken = [_cells(one.data) for one in lost if one.problem]
-    quiet = [_cells(one.data) for one in lost if not one.problem]
-    for title, heads, rows in (
-        ("Decided by a person", ("what", "why it stands"), [(f"`{q.id}`", why) for q, why in survey.decided]),
-        (
-            "Statements that had to give way",
-            _STATEMENT,
-            broken,
-        ),
-        (
-            "Optional statements that match no longer",
-            _STATEMENT,
-            quiet,
-        ),
-    ):
-        if rows:
-            parts += [f"## {title}", "", table(heads, ([clean(cell) for cell in row] for row in rows))]
-    return _joined(parts)
+    lost = [(_cells(item.data), item.problem) for item in survey.of("lost")]
+    return filled(
+        "lift.md",
+        {
+            "summary": [(clean(line),) for line in (*summary(survey), *_numbers(survey))],
+            "decided": [(_cell(question.id), _cell(why)) for question, why in survey.decided],
+            "broken": [cells for cells, problem in lost if problem],
+            "quiet": [cells for cells, problem in lost if not problem],
+        },
+        old=named(survey.old),
+        new=named(survey.new),
+    )
 
 
 def terminal(survey: Survey) -> str:
@@ -260,4 +245,8 @@ def _numbers(survey: Survey) -> Iterator[str]:
 
 
 def _cells(lost: Mapping[str, Any]) -> tuple[str, str, str]:
-    return f"`{lost['statement']}`", lost["batch"], lost["commit"].cited if lost["commit"] else ""
+    return _cell(lost["statement"]), lost["batch"], _cell(lost["commit"].cited) if lost["commit"] else ""
+
+
+def _cell(text: str) -> str:
+    return clean(text).replace("|", "\\|")

@@ -9,98 +9,74 @@ from typing import Any
 
 from builder.lift.history import SHORT
 from builder.lift.statements import shorten
-from builder.lift.sweep import Tried, first_failures
-from builder.lift.sweep import unit as unit_of
+from builder.lift.sweep import Tried, first_failures, unit
 from builder.report import table
+from builder.templates import ABSENT, filled
 
 TIMELINE = "timeline.svg"
-_WIDTH, _LEFT, _RIGHT = 1000, 60, 20
-_PASS, _FAIL, _INK = "#0072b2", "#d55e00", "#333333"
-_BAR_TOP, _BAR, _PLOT_TOP, _PLOT = 34, 26, 84, 110
-_BOTTOM = _PLOT_TOP + _PLOT
 #: Rules that the page lists.
 _MAX_ROWS = 60
+_PASS, _FAIL = "#0072b2", "#d55e00"
+#: Where the template draws (pixels): left and width of all bars, top or bottom of both rows, their heights.
+_LEFT, _WIDTH, _GATES, _BOTTOM, _GATE, _MOST = 60, 920, 34, 194, 26, 110
 
 
 def page(data: Mapping[str, Any], rows: Sequence[Tried]) -> str:
     """The page in Markdown; `data`: see `record`. The timeline is a file beside it."""
-    tried, survived, every = len(rows), data["survived"], data["every"]
-    share = 100 * survived / tried if tried else 0
-    unit = unit_of(data["range"])
-    stride = f"every {unit}" if every == 1 else f"every {every}th {unit}"
-    parents = "" if unit == "release" else " (first parents)"
-    parts = [
-        f"# Sweep {data['range']}",
-        "<!-- Made by `python -m builder sweep`: run it again instead of editing this. -->",
-        f"One manifest (digest `{data['manifest'][:12]}`), as it is, on {stride} of "
-        f"{data['commits']:,}{parents}: {tried:,} tried, {survived:,} pass every static gate ({share:.1f}%).",
-    ]
-    if cpu := data["cpu_s"]:
-        parts.append(
-            f"A {unit} took {cpu['median']:.1f} s of processor time in the median, "
-            f"{cpu['total']:,.0f} s all of them."
-        )
-    parts.append(f"![Which {unit}s pass, and how many problems the others have]({TIMELINE})")
+    every, cpu, what = data["every"], data["cpu_s"], unit(data["range"])
     failing = next((row for row in rows if not row.passes), None)
-    if failing is not None:
-        subject = shorten(failing.subject.replace("`", "'"), 110)
-        parts.append(f"The first that fails is `{_plain(failing)}`, {_day(failing)}: `{subject}`.")
-    if failures := first_failures(rows):
-        cells = []
-        for code, rule, row, count in failures[:_MAX_ROWS]:
-            cell = shorten(rule.replace("`", "'"), 110)
-            cells.append((f"`{_plain(row)}`", _day(row), code, f"`{cell}`", f"{count:,}"))
-        rules = table((unit, "day", "code", "rule", f"failing {unit}s"), cells, numbers=1)
-        parts += ["## First failure of each rule", rules.rstrip()]
-        if len(failures) > _MAX_ROWS:
-            parts.append(f"{len(failures) - _MAX_ROWS:,} more are in sweep.json.")
-    return "\n\n".join(parts) + "\n"
+    failures = first_failures(rows)
+    cells = [
+        (f"`{_plain(row)}`", _day(row), code, f"`{_short(rule)}`", f"{count:,}")
+        for code, rule, row, count in failures[:_MAX_ROWS]
+    ]
+    heads = (what, "day", "code", "rule", f"failing {what}s")
+    blocks = {
+        "cost": [(cpu["median"], cpu["total"])] if cpu else ABSENT,
+        "failing": [(_plain(failing), _day(failing), _short(failing.subject))] if failing else ABSENT,
+        "rules": [(table(heads, cells, numbers=1).rstrip(),)] if cells else ABSENT,
+        "more": [(len(failures) - _MAX_ROWS,)] if len(failures) > _MAX_ROWS else ABSENT,
+    }
+    return filled(
+        "sweep.md",
+        blocks,
+        range=data["range"],
+        digest=data["manifest"][:12],
+        stride=f"every {what}" if every == 1 else f"every {every}th {what}",
+        total=data["commits"],
+        parents="" if what == "release" else " (first parents)",
+        tried=len(rows),
+        survived=data["survived"],
+        share=100 * data["survived"] / len(rows) if rows else 0,
+        unit=what,
+    )
 
 
 def timeline(rows: Sequence[Tried]) -> str:
     """The timeline: a bar for each commit that was tried, and the number of its problems below."""
-    height = _BOTTOM + 40
     most = max((len(t.problems) for t in rows), default=0)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" '
-        f'font-size="12" fill="{_INK}">',
-        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
-        _text(_LEFT, 20, f"{sum(row.passes for row in rows):,} of {len(rows):,} commits pass"),
-        _text(_LEFT - 8, _BAR_TOP + 17, "gates", "end"),
-        _text(_LEFT - 8, _PLOT_TOP + 8, f"{most:,}", "end"),
-        _text(_LEFT - 8, _BOTTOM, "0", "end"),
-        _text(_LEFT, _PLOT_TOP - 8, "problems"),
-        f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{_BOTTOM}" y2="{_BOTTOM}" stroke="{_INK}"/>',
-    ]
-    width = (_WIDTH - _LEFT - _RIGHT) / max(1, len(rows))
-    for number, row in enumerate(rows):
-        parts += _bars(row, _LEFT + number * width, width, most)
+    width = _WIDTH / max(1, len(rows))
+    bars = [bar for number, row in enumerate(rows) for bar in _bars(row, _LEFT + number * width, width, most)]
     # the day of a few commits, evenly spread
-    for number in sorted({round(i * (len(rows) - 1) / 6) for i in range(7)}) if rows else ():
-        x = f"{_LEFT + (number + 0.5) * width:.2f}"
-        parts.append(f'<line x1="{x}" x2="{x}" y1="{_BOTTOM}" y2="{_BOTTOM + 5}" stroke="{_INK}"/>')
-        parts.append(_text(x, _BOTTOM + 20, _day(rows[number]), "middle"))
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    shown = sorted({round(i * (len(rows) - 1) / 6) for i in range(7)}) if rows else ()
+    days = [(_LEFT + (number + 0.5) * width, _day(rows[number])) for number in shown]
+    survived = sum(row.passes for row in rows)
+    return filled(TIMELINE, {"bars": bars, "days": days}, survived=survived, tried=len(rows), most=most)
 
 
-def _text(x: object, y: int, text: str, anchor: str = "") -> str:
-    attribute = f' text-anchor="{anchor}"' if anchor else ""
-    return f'<text x="{x}" y="{y}"{attribute}>{text}</text>'
-
-
-def _bars(row: Tried, x: float, width: float, most: int) -> Iterator[str]:
+def _bars(row: Tried, x: float, width: float, most: int) -> Iterator[tuple[object, ...]]:
+    """Left, top, width, height, colour and title of the bars of a commit."""
     label = "passes" if row.passes else f"{len(row.problems)} problems, first {row.problems[0].code}"
     title = escape(f"{_plain(row)} {_day(row)} {row.subject}: {label}")
     wide = width - min(1.0, width / 5)
-    tall = _PLOT * len(row.problems) / most if most else 0
-    bars = [(str(_BAR_TOP), str(_BAR), _PASS if row.passes else _FAIL)]
+    yield x, _GATES, wide, _GATE, _PASS if row.passes else _FAIL, title
     if row.problems:
-        bars.append((f"{_BOTTOM - tall:.2f}", f"{tall:.2f}", _FAIL))
-    for y, high, colour in bars:
-        yield (
-            f'<rect x="{x:.2f}" y="{y}" width="{wide:.2f}" height="{high}" fill="{colour}">'
-            f"<title>{title}</title></rect>"
-        )
+        tall = _MOST * len(row.problems) / most
+        yield x, _BOTTOM - tall, wide, tall, _FAIL, title
+
+
+def _short(text: str) -> str:
+    return shorten(text.replace("`", "'"), 110)
 
 
 def _plain(row: Tried) -> str:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from builder.emit.figures import CODE, TEXT, BatchFigures, batch_figures, extensions, verdict_counts
 from builder.emit.ledger import Row
+from builder.templates import ABSENT, filled
 
 _TOP = 8
 
@@ -24,75 +25,55 @@ def removed_md(
     `lost`: what users select by name and each batch removes, as titles with names (`lost_names`).
     """
     every = batch_figures(rows, list(whys))
-    figures = [f for f in every if any(f.files.values()) or f.id in lost]
+    batches = [f for f in every if any(f.files.values()) or f.id in lost]
     counts = verdict_counts(rows)
     code, kinds = lines[CODE], extensions(lines)
     shown = (*kinds, CODE, TEXT) if len(kinds) > 1 else (*kinds, TEXT)  # one kind needs no sum
-    share = f" ({100 * code['after'] / code['before']:.1f}% stay)" if code["before"] else ""
-    parts = [
-        f"# What {title} leaves out\n",
-        f"Of upstream's {_n(counts['kept'] + counts['edited'] + counts['removed'])} files, "
-        f"{_n(counts['removed'])} are removed and {_n(counts['edited'])} edited; "
-        f"{_n(counts['added'])} are added. Lines of {', '.join(kinds)}: "
-        f"{_n(code['before'])} before, {_n(code['after'])} after{share}.\n",
-        "A line is a newline, plus a last line without one. An edited file counts for the batch that its "
-        "ledger row names first.\n",
-        _table(
-            ("lines", "before", "after", "less"),
-            [
-                (
-                    {CODE: "these seven", TEXT: "all text files"}.get(name, name),
-                    *map(_n, (side["before"], side["after"], side["before"] - side["after"])),
-                )
-                for name in shown
-                for side in [lines[name]]
-            ],
-        ),
-        _table(
-            ("batch", "files removed", "edited", "added", "lines removed", "edited away", "added"),
-            [(f"[{f.id}](#{f.id})", *map(_n, (*f.files.values(), *f.lines.values()))) for f in figures],
-        ),
-    ]
-    parts += [
-        _section(f, whys.get(f.id, ""), [r for r in rows if r.batch == f.id], lost.get(f.id, ()))
-        for f in figures
-    ]
-    return "\n".join(parts).encode("utf-8", "backslashreplace")
+    titles = {CODE: "these seven", TEXT: "all text files"}
+    sides = [(titles.get(name, name), lines[name]["before"], lines[name]["after"]) for name in shown]
+    page = filled(
+        "removed.md",
+        {
+            "lines": [(name, before, after, before - after) for name, before, after in sides],
+            "batches": [(f.id, *f.files.values(), *f.lines.values()) for f in batches],
+        },
+        title=title,
+        files=counts["kept"] + counts["edited"] + counts["removed"],
+        removed=counts["removed"],
+        edited=counts["edited"],
+        added=counts["added"],
+        kinds=", ".join(kinds),
+        before=code["before"],
+        after=code["after"],
+        share=f" ({100 * code['after'] / code['before']:.1f}% stay)" if code["before"] else "",
+    )
+    for f in batches:
+        page += _section(f, whys.get(f.id, ""), [r for r in rows if r.batch == f.id], lost.get(f.id, ()))
+    return page.encode("utf-8", "backslashreplace")
 
 
 def _section(
     figures: BatchFigures, why: str, rows: Sequence[Row], lost: Sequence[tuple[str, Sequence[str]]]
 ) -> str:
     removed_lines = {k: v for k, v in figures.by_extension.items() if v and k not in (CODE, TEXT)}
-    out = [f"## {figures.id}\n"]
-    if why:
-        out.append(why.strip() + "\n")
     other = figures.by_extension.get(TEXT, 0) - sum(removed_lines.values())
-    counts = [f"{_n(v)} {k}" for k, v in removed_lines.items()]
-    counts += [f"{_n(other)} of other text"] if other else []
-    if counts:
-        out.append(f"Lines: {', '.join(counts)}.\n")
+    counts = [f"{number:,} {kind}" for kind, number in removed_lines.items()]
+    counts += [f"{other:,} of other text"] if other else []
     folders = _folders([r for r in rows if r.verdict == "removed"])
-    if folders:
-        out.append("Removed:\n")
-        out += [
-            f"- {_code(path)}: {_files(files)}, {_n(lines)} lines" for path, files, lines in folders[:_TOP]
-        ]
-        if len(folders) > _TOP:
-            rest = folders[_TOP:]
-            files, lines = sum(f for _, f, _ in rest), sum(n for _, _, n in rest)
-            out.append(f"- and elsewhere: {_files(files)}, {_n(lines)} lines")
-        out.append("")
-    out += [f"{title}: {', '.join(map(_code, names))}.\n" for title, names in lost]
+    rest = folders[_TOP:]
+    files, lines = sum(f for _, f, _ in rest), sum(n for _, _, n in rest)
     edited = sorted((r for r in rows if r.verdict == "edited"), key=lambda r: (-r.lost, r.path))
-    out += _listed("Edited", [f"{_code(r.path)} ({-r.lost:+,})" for r in edited])
-    out += _listed("Added", [_code(r.path) for r in rows if r.verdict == "added"])
-    return "\n".join(out)
-
-
-def _listed(title: str, names: Sequence[str]) -> list[str]:
-    more = f" and {_n(len(names) - _TOP)} more" if len(names) > _TOP else ""
-    return [f"{title}: {', '.join(names[:_TOP])}{more}.\n"] if names else []
+    names = [f"{title}: {', '.join(f'`{name}`' for name in some)}.\n" for title, some in lost]
+    names += _listed("Edited", [f"`{r.path}` ({-r.lost:+,})" for r in edited])
+    names += _listed("Added", [f"`{r.path}`" for r in rows if r.verdict == "added"])
+    blocks: dict[str, Sequence[Sequence[object]]] = {
+        "why": [(why.strip(),)] if why else ABSENT,
+        "counts": [(", ".join(counts),)] if counts else ABSENT,
+        "folders": [(place, _files(number), n) for place, number, n in folders[:_TOP]],
+        "elsewhere": [(_files(files), lines)] if rest else ABSENT,
+        "names": [(sentence,) for sentence in names],
+    }
+    return filled("removed-batch.md", blocks, id=figures.id).rstrip("\n") + "\n"
 
 
 def _folders(rows: Sequence[Row]) -> list[tuple[str, int, int]]:
@@ -105,22 +86,15 @@ def _folders(rows: Sequence[Row]) -> list[tuple[str, int, int]]:
         files[folder] += 1
         lines[folder] += row.lost
         single[folder] = row.path
-    folders_with_lines = [(single[f] if files[f] == 1 else f, files[f], lines[f]) for f in files]
-    return sorted(folders_with_lines, key=lambda item: (-item[2], -item[1], item[0]))
+    named = [(single[f] if files[f] == 1 else f, files[f], lines[f]) for f in files]
+    by_size = sorted(named, key=lambda item: (-item[2], -item[1], item[0]))
+    return [("the top folder" if name == "/" else name, some, lost) for name, some, lost in by_size]
 
 
-def _table(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(heads)} |", "|---" + "|--:" * (len(heads) - 1) + "|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in body)]) + "\n"
-
-
-def _code(path: str) -> str:
-    return f"`{'the top folder' if path == '/' else path}`"
+def _listed(title: str, names: Sequence[str]) -> list[str]:
+    more = f" and {len(names) - _TOP:,} more" if len(names) > _TOP else ""
+    return [f"{title}: {', '.join(names[:_TOP])}{more}.\n"] if names else []
 
 
 def _files(number: int) -> str:
-    return f"{_n(number)} file" + ("" if number == 1 else "s")
-
-
-def _n(number: int) -> str:
-    return f"{number:,}"
+    return f"{number:,} file" + ("" if number == 1 else "s")

@@ -9,11 +9,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from builder.errors import Mark
 from builder.lift.statements import common_start
 from builder.manifest.documents import facts_file, is_part
+from builder.manifest.nodes import Findings, Node, read
 from builder.manifest.statements import BASE, Span
 
 _PLAIN = re.compile(r"[A-Za-z_/.(][\w ./()#'+=@-]*", re.ASCII)
@@ -117,125 +118,87 @@ class _Layout:
     """Where everything of a YAML text stands, and how the versions are written into it."""
 
     def __init__(self, text: str, between: Span) -> None:
-        import yaml
-
         self.text = text
         self.since, self.until = version_scalar(between.since), version_scalar(between.until)
-        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        self.root: Any = yaml.compose(text, Loader=loader)  # None for a text without statements
-        self.is_part = _value(self.root, "upstream") is None  # the part of a batch, and not the manifest
-        #: By place: an item of a list, which also its own values stand for, with the list and its key.
-        self.items: dict[tuple[int, int], tuple[Any, Any, str]] = {}
-        self.values: dict[tuple[int, int], Any] = {}  # by the place of its key
-        if self.root is not None:
-            self._find(self.root, "")
+        self.root = read(text.encode(), "", Findings())
+        self.is_part = not self.root.has("upstream")  # the part of a batch, and not the manifest
+        #: By place: an item of a list, which its own values stand for, too, and the list; or what a key has.
+        self.places: dict[tuple[int, int], tuple[Node, Node | None]] = {}
+        for _, node in self.root.walk():
+            for part in node.parts:
+                listed = isinstance(node.data, list)
+                marks = [part.mark, *(one.mark for one in part.parts)] if listed else [part.key_mark]
+                for mark in marks:
+                    self.places.setdefault((mark.line, mark.column), (part, node if listed else None))
 
-    def _find(self, node: Any, key: str) -> None:
-        if node.id == "mapping":
-            for name, value in node.value:
-                self.values[_place(name)] = value
-                self._find(value, name.value)
-        elif node.id == "sequence":
-            for item in node.value:
-                for part in (item, *(_children(item) if item.id == "mapping" else ())):
-                    self.items.setdefault(_place(part), (item, node, key))
-                self._find(item, key)
+    def at(self, mark: Mark) -> tuple[Node | None, Node | None]:
+        """The item of a list at a mark, and its list; or the value of the key there."""
+        return self.places.get((mark.line, mark.column), (None, None))
 
-    def item(self, mark: Mark) -> tuple[Any, Any, str]:
-        """The item of a list at a mark, its list and the key of that."""
-        return self.items.get((mark.line, mark.column), (None, None, ""))
-
-    def line_after(self, node: Any) -> int:
+    def line_after(self, node: Node) -> int:
         """The offset of the line after a node's last one."""
-        while (children := _children(node)) and not node.flow_style:
-            node = children[-1]
-        end: int = node.end_mark.index
-        if getattr(node, "style", None) in ("|", ">"):
-            end = len(self.text[:end].rstrip())
+        while node.parts and not node.flow:
+            node = node.parts[-1]
+        end = len(self.text[: node.span[1]].rstrip())
         return self.text.find("\n", end) + 1 or len(self.text)
 
-    def batch(self, name: str) -> Any:
+    def batch(self, name: str) -> Node | None:
         """The mapping of a batch; the whole document for `base`, and in the part of a batch."""
-        batches = _children(_value(self.root, "batches"))
-        named = (item for item in batches if (node := _value(item, "id")) is not None and node.value == name)
+        named = (batch for batch in self.root.items("batches") if batch.text("id") == name)
         return self.root if name == BASE or self.is_part else next(named, None)
 
-    def behind(self, items: Any, item: Any, text: str) -> _Cut:
+    def behind(self, items: Node, item: Node, text: str) -> _Cut:
         """One more item of a list, or entry of a mapping, behind one of them."""
-        if items.flow_style:
-            _, end = _span(item)
-            return end, end, f", {text}"
-        at, dash = self.line_after(item), "- " if items.id == "sequence" else ""
-        return at, at, f"{' ' * items.start_mark.column}{dash}{text}\n"
+        if items.flow:
+            return item.span[1], item.span[1], f", {text}"
+        at, dash = self.line_after(item), "- " if isinstance(items.data, list) else ""
+        return at, at, f"{' ' * (items.mark.column - 1)}{dash}{text}\n"
 
-    def with_entry(self, mapping: Any, key: str, value: str) -> _Cut | None:
+    def with_entry(self, mapping: Node, key: str, value: str) -> _Cut | None:
         """A mapping with one more key; None if it has that."""
-        last = _children(mapping)[-1]
-        return None if _value(mapping, key) is not None else self.behind(mapping, last, f"{key}: {value}")
+        return None if mapping.has(key) else self.behind(mapping, mapping.parts[-1], f"{key}: {value}")
 
 
-def _place(at: Any) -> tuple[int, int]:
-    """The line and column of a node, as marks count them."""
-    return at.start_mark.line + 1, at.start_mark.column + 1
-
-
-def _span(node: Any) -> tuple[int, int]:
-    return node.start_mark.index, node.end_mark.index
-
-
-def _children(node: Any) -> list[Any]:
-    if node is None or node.id == "scalar":
-        return []
-    return [value for _, value in node.value] if node.id == "mapping" else list(node.value)
-
-
-def _value(node: Any, key: str) -> Any:
-    if node is None or node.id != "mapping":
-        return None
-    return next((value for name, value in node.value if name.value == key), None)
+def _value(node: Node | None, key: str) -> Node | None:
+    return next((part for part in node.parts if part.key == key), None) if node is not None else None
 
 
 def _until(layout: _Layout, mark: Mark, _: str) -> _Cut | None:
-    item, _, key = layout.item(mark)
-    node = item or layout.values.get((mark.line, mark.column))
-    if node is None:
-        return None
-    if node.id == "mapping":
-        return layout.with_entry(node, "until", layout.until)
-    name = "value" if item is None else "path" if key in _RULES else "name"
-    start, end = _span(node)
+    node, items = layout.at(mark)
+    if node is None or isinstance(node.data, dict):
+        return layout.with_entry(node, "until", layout.until) if node is not None else None
+    name = "value" if items is None else "path" if items.key in _RULES else "name"
+    start, end = node.span
     return start, end, f"{{{name}: {layout.text[start:end]}, until: {layout.until}}}"
 
 
 def _widen(layout: _Layout, mark: Mark, key: str) -> _Cut | None:
-    node = layout.item(mark)[0] or layout.values.get((mark.line, mark.column))
-    bound = _value(node, key)
-    return (*_span(bound), layout.since) if bound is not None else None
+    bound = _value(layout.at(mark)[0], key)
+    return (*bound.span, layout.since) if bound is not None else None
 
 
 def _edit_copy(layout: _Layout, mark: Mark, text: str) -> _Cut | None:
     """A copy of an edit behind it, for another scope, since the new version."""
-    item, items, _ = layout.item(mark)
-    if item is None:
+    item, items = layout.at(mark)
+    if item is None or items is None:
         return None
-    scope = next((_value(item, key) for key in _SCOPES if _value(item, key) is not None), None)
-    if item.id == "scalar" or (items.flow_style and scope is not None and scope is _value(item, "name")):
+    scope = next((part for key in _SCOPES if (part := _value(item, key)) is not None), None)
+    if not item.parts or (items.flow and scope is not None and scope.key == "name"):
         return layout.behind(items, item, f"{{name: {scalar(text)}, since: {layout.since}}}")
-    if scope is None or items.flow_style or _value(item, "until") or _value(item, "optional"):
+    if scope is None or items.flow or item.has("until") or item.has("optional"):
         return None  # it was expected to be absent, or its place is unknown
     old = _value(item, "since")
-    since = layout.with_entry(item, "since", layout.since) if old is None else None
-    first, at = item.start_mark.index - item.start_mark.column, layout.line_after(item)
+    since = layout.with_entry(item, "since", layout.since) if old is None else (*old.span, layout.since)
+    first, at = item.span[0] - (item.mark.column - 1), layout.line_after(item)
     body = layout.text[first:at]
-    changes = [(*_span(scope), scalar(text)), since or (*_span(old), layout.since)]
-    for begin, stop, new in sorted(changes, reverse=True):
+    for begin, stop, new in sorted([(*scope.span, scalar(text)), *([since] if since else [])], reverse=True):
         body = body[: begin - first] + new + body[stop - first :]
     return at, at, body
 
 
 def _preimage(layout: _Layout, mark: Mark, text: str) -> _Cut | None:
-    blobs = _value(layout.item(mark)[0], "preimage")
-    return layout.behind(blobs, blobs.value[-1], scalar(text)) if blobs is not None else None
+    blobs = _value(layout.at(mark)[0], "preimage")
+    return layout.behind(blobs, blobs.parts[-1], scalar(text)) if blobs is not None else None
 
 
 #: What proposals for a statement do.
@@ -246,31 +209,31 @@ def _new_entry(layout: _Layout, proposal: Proposal) -> _Cut | None:
     """A new rule behind the one whose path has most in common with its own, or the last of equals; a new fact
     or pin behind all others."""
     if proposal.kind == "pin":
-        pins = _value(_value(layout.root, "upstream"), "pins")
-        return layout.behind(pins, _children(pins)[-1], f"{proposal.key}: {proposal.text}")
+        pins = layout.root.below("upstream.pins")
+        return layout.behind(pins, pins.parts[-1], f"{proposal.key}: {proposal.text}")
     is_rule, batch = proposal.kind == "rule", layout.batch(proposal.batch)
     facts, why = _value(batch, "facts"), _value(batch, "why")
     entries = _value(batch if is_rule else facts, proposal.key)
     name, since = scalar(proposal.text), f"since: {layout.since}"
     row = f"{{path: {name}, {since}}}" if is_rule else f"{name}: {{value: false, {since}}}"
 
-    def common(item: Any) -> int:
-        path = item if item.id == "scalar" else _value(item, "path")
-        return len(common_start([path.value, proposal.text])) if is_rule else 0
+    def common(item: Node) -> int:
+        return len(common_start([item.one("path").word(), proposal.text])) if is_rule else 0
 
-    if items := _children(entries):
-        return layout.behind(entries, max(reversed(items), key=common), row)
+    if entries is not None and entries.parts:
+        return layout.behind(entries, max(reversed(entries.parts), key=common), row)
     # a batch without any: behind its reason, or at the end of its part
-    part = layout.is_part and (batch is None or not batch.flow_style)
-    if entries is not None or (not part and (why is None or batch.flow_style)):
+    part = layout.is_part and (batch is None or not batch.flow)
+    if entries is not None or (not part and (batch is None or why is None or batch.flow)):
         return None
-    column = 0 if part else batch.start_mark.column
+    column = 0 if part or batch is None else batch.mark.column - 1
     indent = " " * (column + 2)
     text = f"{proposal.key}:\n{indent}- {row}" if is_rule else f"{proposal.key}:\n{indent}  {row}"
     if not is_rule and facts is not None:
-        fits = facts.value and not facts.flow_style and facts.start_mark.column == column + 2
-        return layout.behind(facts, _children(facts)[-1], text) if fits else None
+        fits = facts.parts and not facts.flow and facts.mark.column - 1 == column + 2
+        return layout.behind(facts, facts.parts[-1], text) if fits else None
     if not is_rule:
         text = f"facts:\n{indent}{text}"
-    end = len(layout.text)
-    return (end, end, f"{text}\n") if part else layout.behind(batch, why, text)
+    if part or batch is None or why is None:
+        return len(layout.text), len(layout.text), f"{text}\n"
+    return layout.behind(batch, why, text)

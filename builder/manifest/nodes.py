@@ -49,7 +49,8 @@ class Node:
     Reading one never fails: a missing value, or one of the wrong type, which the schema has reported, reads
     as empty. `data` is None for a text that is not YAML at all. `key`: the key of the
     mapping, or the number in the list, at which it stands. `plain`: it is text without quotes. `unknown`: it
-    could not be read (an alias), so that later checks say nothing about it.
+    could not be read (an alias), so that later checks say nothing about it. `span`: its text, by offsets.
+    `flow`: it is in brackets.
     """
 
     data: Any
@@ -60,6 +61,8 @@ class Node:
     parts: Sequence[Node] = ()
     plain: bool = False
     unknown: bool = False
+    span: tuple[int, int] = (0, 0)
+    flow: bool = False
 
     # -- its parts
 
@@ -215,7 +218,7 @@ class _Reader:
         self._events: Iterator[Any] = yaml.parse(text, Loader=loader)
         self._file = file
         self._findings = findings
-        self._count = 0
+        self._count = self._end = 0
 
     def root(self) -> Node | None:
         """Read the first document of the stream, if there is one."""
@@ -236,6 +239,7 @@ class _Reader:
         event = next(self._events)
         kind = type(event).__name__
         if kind.endswith("EndEvent"):
+            self._end = event.end_mark.index
             return event
         self._count += 1
         if self._count > MAX_NODES:
@@ -251,22 +255,25 @@ class _Reader:
 
     def _value(self, event: Any, key_mark: Mark | None, key: str | int, depth: int) -> Node:
         """Read the value that starts with an event, inside `depth` collections."""
-        kind, mark = type(event).__name__, self._mark(event)
+        kind, mark, start = type(event).__name__, self._mark(event), event.start_mark.index
         at = (mark, key_mark or mark, self._findings, key)
         if kind == "AliasEvent":
             return Node(None, *at, unknown=True)
         if kind == "ScalarEvent":
-            data = scalar(event.value) if event.implicit[0] else event.value
-            return Node(data, *at, plain=event.implicit[0] and isinstance(data, str))
+            text = scalar(event.value) if event.implicit[0] else event.value
+            plain = event.implicit[0] and isinstance(text, str)
+            return Node(text, *at, plain=plain, span=(start, event.end_mark.index))
         if depth >= MAX_DEPTH:
             raise fail("M001", f"Collections are nested more than {MAX_DEPTH} deep.", self._mark(event))
         if kind == "MappingStartEvent":
-            entries = list(self._entries(depth + 1))
-            return Node({part.key: part.data for part in entries}, *at, entries)
-        items: list[Node] = []
-        while type(event := self._next()).__name__ != "SequenceEndEvent":
-            items.append(self._value(event, None, len(items), depth + 1))
-        return Node([part.data for part in items], *at, items)
+            parts = list(self._entries(depth + 1))
+            data: Any = {part.key: part.data for part in parts}
+        else:
+            parts = []
+            while type(item := self._next()).__name__ != "SequenceEndEvent":
+                parts.append(self._value(item, None, len(parts), depth + 1))
+            data = [part.data for part in parts]
+        return Node(data, *at, parts, span=(start, self._end), flow=event.flow_style)
 
     def _entries(self, depth: int) -> Iterator[Node]:
         """Read the entries of a mapping; the value of a refused key is read for its problems alone."""

@@ -10,7 +10,7 @@ from builder.graph.names import module_of
 from builder.lift.finding import Finding
 from builder.lift.history import Commit, Test
 from builder.lift.insert import Proposal
-from builder.lift.statements import Statement, batch_of, file_of, parse_leniently, statements, words
+from builder.lift.statements import Statement, batch_of, file_of, statements, words
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit, WholeFile
@@ -21,6 +21,7 @@ from builder.overlay.locate import statements as statements_in
 from builder.pipeline.prune import partial_paths
 from builder.pipeline.ranges import elsewhere
 from builder.select.suggest import few
+from builder.source.parse import parse_leniently
 
 #: What the proposals for a statement that no longer matches do.
 _PROPOSED = {"until": "say how long it matches", "moved": "the same for the new place"}

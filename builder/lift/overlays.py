@@ -15,7 +15,6 @@ from builder.errors import Mark, fail
 from builder.lift.finding import Finding, ask
 from builder.lift.history import Commit
 from builder.lift.insert import Proposal
-from builder.lift.statements import parse_leniently
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Edit, WholeFile
@@ -23,6 +22,7 @@ from builder.overlay.files import differs
 from builder.overlay.locate import find, resolve
 from builder.pipeline.answers.answer import plural
 from builder.pipeline.ranges import in_force
+from builder.source.parse import parse_leniently
 from builder.tree import Snapshot, Tree
 from builder.upstream import git
 

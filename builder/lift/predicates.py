@@ -15,10 +15,11 @@ from builder.lift.evidence import Markers
 from builder.lift.finding import Finding, ask, plain
 from builder.lift.history import since
 from builder.lift.insert import Proposal
-from builder.lift.statements import most_common, parse_leniently, shorten
+from builder.lift.statements import most_common, shorten
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.pipeline.answers.answer import listed, plural
+from builder.source.parse import parse_leniently
 from builder.surface.model import Item, Surface
 from builder.tree import Snapshot
 

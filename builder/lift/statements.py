@@ -27,7 +27,6 @@ from builder.manifest.statements import (
 )
 from builder.manifest.statements import Statement as AnyStatement
 from builder.overlay.locate import resolve
-from builder.source.parse import Module, parse
 
 Statement = (
     Rule | Edit | WholeFile | Patch | TomlEdit | AnchoredEdit | Fact | Option | Absent | Root | WordException
@@ -87,14 +86,6 @@ def file_of(one: Statement, packages: Mapping[str, str], files: Mapping[str, obj
 def most_common(batches: Iterable[str]) -> str:
     """The batch that occurs most, the first by name of equals."""
     return min(Counter(batches).items(), key=lambda item: (-item[1], item[0]))[0]
-
-
-def parse_leniently(data: bytes, path: str) -> Module:
-    """The syntax tree of a file; that of an empty one if it does not parse."""
-    try:
-        return parse(data, path)
-    except SyntaxError:
-        return parse(b"", path)
 
 
 def common_start(texts: Iterable[str]) -> str:

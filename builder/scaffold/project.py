@@ -18,7 +18,7 @@ from builder.errors import BuildError, fail
 from builder.graph.names import folder_of, path_of
 from builder.manifest.model import Project
 from builder.source.fields import last_name
-from builder.source.parse import parse
+from builder.source.parse import parse_leniently
 from builder.tree import Snapshot
 from builder.upstream.commits import project_table, value_at
 
@@ -153,12 +153,8 @@ def _cfg(data: bytes) -> Mapping[str, Mapping[str, str]]:
 
 def _setup(data: bytes) -> Mapping[str, Any]:
     """The arguments of setup() that are constants; `find_packages()` as pyproject.toml would state it."""
-    try:
-        tree = parse(data, "setup.py").tree
-    except SyntaxError:
-        return {}
     constants: dict[str, Any] = {}
-    for node in ast.walk(tree):
+    for node in ast.walk(parse_leniently(data, "setup.py").tree):
         if isinstance(node, ast.Call) and last_name(node.func) == "setup":
             for keyword in node.keywords:
                 with suppress(ValueError, TypeError, SyntaxError):

@@ -18,7 +18,7 @@ from builder.manifest.model import Manifest
 from builder.scaffold.project import NO_PACKAGE
 from builder.select.families import words_of
 from builder.source.fields import dotted_name, last_name, operands
-from builder.source.parse import parse
+from builder.source.parse import parse_leniently
 from builder.surface.extract import surface
 
 #: So many conditions must ask the same, and a registry must have so many entries, to be worth a decision.
@@ -71,7 +71,9 @@ def survey(
     for path in python_paths(snapshot):
         summary = known.get(path)
         if summary is not None and summary.module:
-            counts.update(_questions(snapshot[path], summary, index))
+            conditions = _Conditions(summary, index)
+            conditions.visit(parse_leniently(snapshot[path], path).tree)
+            counts.update(conditions.counts)
     ranked = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     questions = [Question(kind, name, n) for (kind, name), n in ranked if n >= MIN_CONDITIONS]
     items = surface(snapshot, packages)
@@ -208,14 +210,3 @@ def _deciding(test: ast.expr) -> Iterator[ast.expr]:
             yield part
         elif all(isinstance(one, ast.Constant) for one in part.comparators):
             yield part.left
-
-
-def _questions(data: bytes, summary: Summary, index: Index) -> Counter[tuple[str, str]]:
-    """(kind, name) -> how many conditions of a file ask it; nothing for one that does not parse."""
-    try:
-        tree = parse(data, summary.path).tree
-    except SyntaxError:
-        return Counter()
-    conditions = _Conditions(summary, index)
-    conditions.visit(tree)
-    return conditions.counts

@@ -272,3 +272,11 @@ def parse(raw: bytes, path: str) -> Module:
                 raise SyntaxError(str(error) or type(error).__name__) from None
     _RECENT.keep(found)
     return found
+
+
+def parse_leniently(data: bytes, path: str) -> Module:
+    """The parsed file; an empty one if it does not parse."""
+    try:
+        return parse(data, path)
+    except SyntaxError:
+        return parse(b"", path)

@@ -22,44 +22,29 @@ PURE = "py3-none-any"
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A distribution in words. `left_out`: what it decides against, as (batch, reason).
+    """A distribution in words: `values` of the template of its README, what it decides against, as (batch,
+    reason), and the module that lists what was removed, if there is one.
 
     Nothing of it depends on how the upstream was named, so that a branch gives the wheel of its commit.
     """
 
-    name: str
-    repository: str
-    version: str  # of the distribution
-    commit: str | None
-    upstream_tree: str
-    tree: str
-    scope: str
-    switched: str  # which batches the options of the build switch, in words
+    values: Mapping[str, str]
     left_out: Sequence[tuple[str, str]]
-    listing: str | None  # a module of the wheel that lists what was removed
+    listing: str | None
 
     def summary(self, upstream: str) -> str:
         """One line; `upstream` is the summary of upstream's project."""
-        text = f"{self.name}, a distribution with a part of upstream (tree {self.tree[:12]})"
+        name, tree = self.values["name"], self.values["tree"]
+        text = f"{name}, a distribution with a part of upstream (tree {tree[:12]})"
         return " ".join((f"{text}: {upstream}" if upstream else text).split())
 
     def readme(self, project: str) -> str:
         """Markdown; `project` is the name that upstream and the wheel have."""
-        return filled(
-            "wheel.md",
-            {
-                "left_out": [(batch, " ".join(why.split())) for batch, why in self.left_out],
-                "listing": [(self.listing,)] if self.listing else ABSENT,
-            },
-            name=self.name,
-            project=project,
-            version=self.version,
-            repository=self.repository,
-            commit=self.commit or "none: a release",
-            upstream_tree=self.upstream_tree,
-            tree=self.tree,
-            scope=self.scope + (f", {self.switched}" if self.switched else ""),
-        )
+        blocks = {
+            "left_out": [(batch, " ".join(why.split())) for batch, why in self.left_out],
+            "listing": [(self.listing,)] if self.listing else ABSENT,
+        }
+        return filled("wheel.md", blocks, project=project, **self.values)
 
 
 def distribution_version(upstream: str, label: str) -> str:

@@ -40,15 +40,12 @@ def page(data: Mapping[str, Any], rows: Sequence[Tried]) -> str:
     return filled(
         "sweep.md",
         blocks,
-        range=data["range"],
         digest=data["manifest"][:12],
         stride=f"every {what}" if every == 1 else f"every {every}th {what}",
-        total=data["commits"],
         parents="" if what == "release" else " (first parents)",
-        tried=len(rows),
-        survived=data["survived"],
         share=100 * data["survived"] / len(rows) if rows else 0,
         unit=what,
+        **data,
     )
 
 

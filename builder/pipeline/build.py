@@ -252,15 +252,18 @@ class Build:
         """What the wheel says about itself: its scope, its trees, and the features that it leaves out."""
         upstream, manifest, cut = self.upstream, self.manifest, outcome.cut
         did_something = {f.id for f in outcome.figures.batches if f.files["removed"] or f.files["edited"]}
+        switched = said(self.without, manifest.switched_on)
+        values = {
+            "name": manifest.name,
+            "version": version,
+            "repository": manifest.upstream.repository,
+            "commit": upstream.commit if upstream.kind == "git" else "none: a release",
+            "upstream_tree": cut.upstream.tree.id,
+            "tree": cut.output.tree.id,
+            "scope": manifest.scope_name + (f", {switched}" if switched else ""),
+        }
         return About(
-            name=manifest.name,
-            repository=manifest.upstream.repository,
-            version=version,
-            commit=upstream.commit if upstream.kind == "git" else None,
-            upstream_tree=cut.upstream.tree.id,
-            tree=cut.output.tree.id,
-            scope=manifest.scope_name,
-            switched=said(self.without, manifest.switched_on),
+            values,
             left_out=[
                 (b.id, b.why)
                 for b in manifest.batches

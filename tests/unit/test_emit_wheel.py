@@ -377,8 +377,10 @@ def test_a_pyproject_that_cannot_be_followed_is_a_coded_error(snap: Snapshot, sa
 
 
 ABOUT = About(
-    name="pkg-cut", repository="https://example.org/pkg.git", version="1.2.3+label", commit=COMMIT,
-    upstream_tree="2" * 40, tree="3" * 40, scope="default", switched="without grpc",
+    {
+        "name": "pkg-cut", "repository": "https://example.org/pkg.git", "version": "1.2.3+label",
+        "commit": COMMIT, "upstream_tree": "2" * 40, "tree": "3" * 40, "scope": "default, without grpc",
+    },
     left_out=(("awq", "AWQ\n  leaves."),), listing="pkg.removed_features",
 )  # fmt: skip
 

@@ -128,6 +128,8 @@ def clean(text: str) -> str:
 
 
 def _excerpt(mark: Mark, source: str | None, gutter: str, paint: Any) -> list[str]:
+    from rich.cells import cell_len  # width in terminal columns
+
     rows = source.splitlines() if source is not None and mark.line else []
     if mark.line > len(rows) or not rows:
         return []
@@ -141,10 +143,10 @@ def _excerpt(mark: Mark, source: str | None, gutter: str, paint: Any) -> list[st
     left = max(0, start - WIDTH // 2) if len(row) > WIDTH else 0
     shown = row[left : left + WIDTH]
     before = clean(row[left:start]).expandtabs(4)
-    cells = _cells(clean(row[start : start + token]).expandtabs(4))
+    cells = cell_len(clean(row[start : start + token]).expandtabs(4))
     text = ("…" if left else "") + clean(shown).expandtabs(4) + ("…" if left + WIDTH < len(row) else "")
-    indent = _cells(before) + (1 if left else 0)
-    room = max(1, min(cells, WIDTH - _cells(before)))
+    indent = cell_len(before) + (1 if left else 0)
+    room = max(1, min(cells, WIDTH - cell_len(before)))
     caret = paint("^" * room, _RED)
     return [
         f"{gutter} {bar}",
@@ -160,12 +162,6 @@ def _token(rest: str) -> int:
         return end + 1 if end > 0 else 1
     length = next((i for i, c in enumerate(rest) if c.isspace() or c in ",]}:"), len(rest))
     return max(1, length)
-
-
-def _cells(text: str) -> int:
-    """Width of a text in terminal columns."""
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
-    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
 
 
 def _place(mark: Mark | None) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,10 @@ from builder.emit.members import read_pyproject
 from builder.errors import fail
 from builder.kernel import files, names, repack
 from builder.kernel.plan import differing, sources
-from builder.pipeline.cut import cut
 from builder.pipeline.ranges import About
 from builder.upstream import wheel_archive
 from builder.upstream.cache import default_cache
-from builder.upstream.model import snapshot
+from builder.upstream.model import MemoryBlobs, snapshot
 
 
 @click.command("kernel-wheel")
@@ -72,9 +72,9 @@ def command(
     if own := differing(opened, done.upstream, manifest):
         # the wheel was published from another commit: edit the files that it has
         output.note(f"        {len(own)} of its Python files are not this upstream's: {', '.join(own)}")
-        output.stage("cutting with them")
-        done = cut(snapshot(upstream).replace(own), manifest, about=About(kind=upstream.kind))
-        stages.verify_output(request, done)
+        changed = snapshot(upstream).replace(own)
+        other = replace(upstream, tree=changed.tree, blobs=MemoryBlobs(changed.contents))
+        done = stages.made_outcome(request, other, known=About(kind=upstream.kind)).cut
     kernel = done.manifest.kernel or manifest.kernel  # kept models may have switched batches off
     result = repack.repack(opened, origin, kernel, sources(done, manifest), architectures)
     output.stage("writing")

@@ -15,9 +15,8 @@ from builder.pipeline.answers.answer import plural
 from builder.pipeline.build import Build
 from builder.pipeline.model import Cut
 from builder.pipeline.outcome import Outcome, Outcomes, Rejected, applied
-from builder.pipeline.ranges import about
+from builder.pipeline.ranges import About, about
 from builder.pipeline.run import Recalled
-from builder.pipeline.verify import verify
 from builder.tree import Snapshot
 from builder.upstream.cache import default_cache
 
@@ -27,19 +26,11 @@ if TYPE_CHECKING:
     from builder.upstream.model import Upstream
 
 
-def verify_output(request: Request, done: Cut) -> None:
-    """Run every gate. Raises BuildError."""
-    output.stage("verifying")
-    try:
-        verify(done)
-    except BuildError as error:
-        _keep_files(request, done.output, error)
-        raise
-
-
-def outcomes(request: Request, upstream: Upstream, recall: Recalled | None = None) -> Outcomes:
-    """The outcomes of a request; `recall`: what earlier builds found out."""
-    known = about(upstream, request.manifest, request.off)
+def outcomes(
+    request: Request, upstream: Upstream, recall: Recalled | None = None, known: About | None = None
+) -> Outcomes:
+    """The outcomes of a request. `recall`: what earlier builds found out; `known`: what upstream is."""
+    known = known or about(upstream, request.manifest, request.off)
     return Outcomes(upstream, request.manifest, known, recall)
 
 
@@ -61,9 +52,11 @@ def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
     return _told(request, outcomes(request, upstream).prove)
 
 
-def made_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome:
+def made_outcome(
+    request: Request, upstream: Upstream, recall: Recalled | None = None, known: About | None = None
+) -> Outcome:
     """Cut and verify an upstream with what earlier builds found out of its parts. Raises BuildError."""
-    return _told(request, outcomes(request, upstream, recall).make)
+    return _told(request, outcomes(request, upstream, recall, known).make)
 
 
 def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | None = None) -> Outcome:

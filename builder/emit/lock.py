@@ -127,9 +127,6 @@ def from_bytes(data: bytes) -> Mapping[str, Lock]:
 
     Raises BuildError (M008) when the file is not a lock of this builder.
     """
-    if is_older(data):
-        message = f"The lock '{NAME}' was written by an older builder in another format."
-        raise fail("M008", message, Mark(NAME), hint="run `lock`: it proves the pins and rewrites the file")
     try:
         document: Any = json.loads(data)
         if document["schema_version"] != SCHEMA_VERSION:
@@ -142,15 +139,6 @@ def from_bytes(data: bytes) -> Mapping[str, Lock]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         hint = "restore it from version control, or delete it and prove the pins again"
         raise fail("M008", f"The lock '{NAME}' cannot be read ({error}).", Mark(NAME), hint=hint) from error
-
-
-def is_older(data: bytes) -> bool:
-    """Return whether this is a lock of an older format, which cannot be compared with."""
-    try:
-        version = json.loads(data)["schema_version"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return False
-    return type(version) is int and 0 < version < SCHEMA_VERSION
 
 
 def _proof(entry: Mapping[str, Any]) -> Proof:
@@ -248,16 +236,10 @@ def proof_in(out: Path) -> Proof | None:
 
 def every_scope(root: Path) -> Mapping[str, Lock]:
     """Scope -> what the lock beside the manifest has of it. Raises BuildError (M008)."""
-    data = _bytes(root)
-    return {} if data is None else from_bytes(data)
-
-
-def _bytes(root: Path) -> bytes | None:
-    """The file beside the manifest; None when there is none. Raises BuildError (M008)."""
     try:
-        return (root / NAME).read_bytes()
+        return from_bytes((root / NAME).read_bytes())
     except FileNotFoundError:
-        return None
+        return {}
     except OSError as error:
         raise fail("M008", f"The lock cannot be read: {error.strerror or error}.", Mark(NAME)) from None
 
@@ -280,9 +262,7 @@ def record(
     """
     if switched:
         return f"{NAME} is left alone: a build {switched} proves no pin."
-    before = _bytes(root)
-    anew = before is not None and is_older(before)
-    locks = {} if before is None or anew else from_bytes(before)
+    locks = every_scope(root)
     if scope != DEFAULT_SCOPE:
         # the figures of all batches of each named scope would double the file
         told = {name: one for name, one in proof.figures.get("batches", {}).items() if name in shown}
@@ -292,9 +272,8 @@ def record(
     if cut is not None:
         proof = replace(proof, record=records.write(root, pin, cut, earlier.record if earlier else ""))
     write_whole(root / NAME, to_bytes({**locks, scope: {**locks.get(scope, {}), pin: proof}}))
-    more = "; it was of an older version, and holds no other pin now" if anew else ""
     place = f" in the scope {scope}" if scope != DEFAULT_SCOPE else ""
-    return f"{NAME} records '{pin}'{place}{_moved(earlier, proof)}{more}."
+    return f"{NAME} records '{pin}'{place}{_moved(earlier, proof)}."
 
 
 def _moved(before: Proof | None, now: Proof) -> str:

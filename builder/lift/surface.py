@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -81,18 +80,17 @@ def dependencies(sides: Sides) -> Iterator[Finding]:
             change = "came" if not was else "went" if not now else "changed"
             names = {"change": change, "project": key[0], "name": key[1]}
             rows.append({**names, "before": was, "after": now, "open": not was and key in output})
-    for project, some in itertools.groupby(rows, key=lambda row: row["project"]):
-        of_project = list(some)
-        new = [row for row in of_project if row["open"]]
-        question = asked(project, [(row["name"], row["after"]) for row in new], sides.output) if new else None
-        for row in of_project:
-            text = {
-                "came": f"`{row['after']}` is new" + (", and the output has it." if row["open"] else "."),
-                "changed": f"`{row['before']}` is now `{row['after']}`.",
-                "went": f"`{row['before']}` is no longer asked for.",
-            }[row["change"]]
-            first = question if row in new[:1] else None
-            yield Finding("dependencies", "Dependencies", f"{project}: {text}", row, first)
+    for row in rows:
+        text = {
+            "came": f"`{row['after']}` is new" + (", and the output has it." if row["open"] else "."),
+            "changed": f"`{row['before']}` is now `{row['after']}`.",
+            "went": f"`{row['before']}` is no longer asked for.",
+        }[row["change"]]
+        yield Finding("dependencies", "Dependencies", f"{row['project']}: {text}", row)
+    new = [row for row in rows if row["open"]]
+    for project in dict.fromkeys(row["project"] for row in new):
+        asks = [(row["name"], row["after"]) for row in new if row["project"] == project]
+        yield Finding("asked", "", "", {}, asked(project, asks, sides.output))
 
 
 def asked(project: str, new: Sequence[tuple[str, str]], output: Snapshot) -> Question:

@@ -432,18 +432,6 @@ def test_a_comment_in_the_manifest_changes_no_byte_of_the_lock(world: World) -> 
     assert (world.home / "manifest.lock").read_bytes() == before
 
 
-def test_a_lock_of_an_older_version_stops_a_build_and_lock_replaces_it(world: World) -> None:
-    lock = world.home / "manifest.lock"
-    lock.write_text('{"schema_version": 1, "pins": {"other": {"matches": {}}}}')
-    done = world.run("dist")
-    assert (done.returncode, codes(done.stderr)) == (4, ["M008"])
-    assert "run `lock`" in done.stderr and not (world.home / "dist").exists()
-    done = world.good("lock", "seed")
-    assert "it was of an older version, and holds no other pin now" in done.stderr
-    assert list(json.loads(lock.read_bytes())["pins"]) == ["seed"]
-    assert "manifest.lock" not in world.good("dist").stderr
-
-
 def test_a_build_without_a_batch_proves_nothing(world: World) -> None:
     done = world.good("lock", "seed", "--without", "awk")
     assert "proves no pin" in done.stderr and not (world.home / "manifest.lock").exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from builder.emit.lock import Edited, Lock, Proof, drift, edited, figures_of, from_bytes, is_older, to_bytes
+from builder.emit.lock import Edited, Lock, Proof, drift, edited, figures_of, from_bytes, to_bytes
 from builder.errors import BuildError, Problem
 
 ROOT = Path(__file__).parents[2]
@@ -167,28 +167,19 @@ def test_a_pin_that_is_not_locked_and_batches_that_are_off_are_drift() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"[]", b"\xff", b'{"schema_version": 9, "pins": {}}', b'{"schema_version": 2, "pins": {"a": {}}}',
+    [b"", b"[]", b"\xff", b'{"schema_version": 1, "pins": {}}', b'{"schema_version": 2, "pins": {"a": {}}}',
      b'{"schema_version": 2, "pins": {"a": []}}', b'{"schema_version": 2}', b'{"schema_version": "1"}',
      to_bytes({"default": LOCK}).replace(b'"tools": {', b'"tools": [], "no": {'), b"[" * 100_000],
 )  # fmt: skip
 def test_a_lock_that_cannot_be_read_is_a_coded_error(data: bytes) -> None:
     with pytest.raises(BuildError, match=r"M008 The lock 'manifest\.lock' cannot be read"):
         from_bytes(data)
-    assert not is_older(data)
 
 
 def test_what_a_pin_of_the_lock_lacks_is_named() -> None:
     data = to_bytes({"default": LOCK}).replace(b'"verdicts"', b'"words"')
     with pytest.raises(BuildError, match="a pin has no verdicts"):
         from_bytes(data)
-
-
-def test_a_lock_of_an_older_version_says_that_lock_is_to_run_again() -> None:
-    data = b'{"schema_version": 1, "pins": {"seed": {"matches": {"manifest.yaml:3:5: test/": 30}}}}'
-    assert is_older(data) and not is_older(to_bytes({"default": LOCK}))
-    with pytest.raises(BuildError, match=r"M008 .* was written by an older builder") as raised:
-        from_bytes(data)
-    assert "run `lock`" in str(raised.value.problems[0].hint)
 
 
 def test_the_figures_of_a_lock_are_those_of_build_json_and_decide_nothing() -> None:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 
 from builder.analysis.surface_diff import Surfaces
-from builder.emit.surface_json import ROUTES, VARIABLES, lost_names
 from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE
@@ -21,6 +20,8 @@ Tables = Mapping[str, object]
 NAMES = ("DISTRIBUTION", "DECISIONS", "FLAGS", "CHOICES", "MODELS")
 #: Further names, filled where a template assigns them.
 MORE_NAMES = ("ROUTES", "VARIABLES", "UNDO")
+#: What a client asks for: it has no batch in the base, which cannot be switched off.
+_ASKED = ("route", "environment")
 #: The name of a module of a package that lists what was removed when it is run.
 LISTING = "removed_features"
 
@@ -49,7 +50,8 @@ def tables(surfaces: Surfaces, manifest: Manifest) -> Tables:
     """The removed features, by the way in which they are selected."""
     why = {batch.id: batch.why for batch in manifest.batches}
     models, parser = manifest.roots.model_package, manifest.roots.command_line
-    flags: dict[str, str] = {}
+    lost: dict[str, dict[str, str]] = {"flag": {}, "route": {}, "environment": {}}
+    offered = {(key.kind, key.name) for key in surfaces.after}
     choices: dict[str, dict[str, str]] = {}
     architectures: dict[str, tuple[str, str]] = {}
     for flag, value, batch in _free(surfaces.after, manifest):
@@ -61,26 +63,23 @@ def tables(surfaces: Surfaces, manifest: Manifest) -> Tables:
             continue
         if kind == "flag" and group == parser:
             if one.change == "lost":
-                flags[name] = batch
+                lost[kind][name] = batch
             elif one.detail == "choices" and isinstance(one.before, str):
                 choices.setdefault(name, {})[one.before] = batch
         elif kind == "registry" and group == models and one.change == "lost":
             architectures[name] = (one.place.module.rpartition(".")[2], batch)
-    others: dict[str, dict[str, str]] = {ROUTES: {}, VARIABLES: {}}
-    for batch, sorts in lost_names(surfaces, parser, why).items():
-        for title, names in sorts:
-            if title in others and batch in why and batch != BASE:  # the base cannot be switched off
-                others[title].update(dict.fromkeys(names, batch))
-    used = {*flags.values(), *(batch for _, batch in architectures.values())}
-    used.update(batch for row in (*others.values(), *choices.values()) for batch in row.values())
+        elif kind in _ASKED and one.change == "lost" and batch != BASE and (kind, name) not in offered:
+            lost[kind][name] = max(batch, lost[kind].get(name, ""))
+    used = {batch for _, batch in architectures.values()}
+    used.update(batch for row in (*lost.values(), *choices.values()) for batch in row.values())
     return {
         "DISTRIBUTION": manifest.name,
         "DECISIONS": {batch: why[batch] for batch in sorted(used)},
-        "FLAGS": dict(sorted(flags.items())),
+        "FLAGS": dict(sorted(lost["flag"].items())),
         "CHOICES": {flag: dict(sorted(row.items())) for flag, row in sorted(choices.items())},
         "MODELS": dict(sorted(architectures.items())),
-        "ROUTES": dict(sorted(others[ROUTES].items())),
-        "VARIABLES": dict(sorted(others[VARIABLES].items())),
+        "ROUTES": dict(sorted(lost["route"].items())),
+        "VARIABLES": dict(sorted(lost["environment"].items())),
         "UNDO": {batch: _undo(manifest, batch) for batch in sorted(used - {BASE})},
     }
 

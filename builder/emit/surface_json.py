@@ -11,8 +11,7 @@ from builder.analysis.surface_diff import Difference, Surfaces
 from builder.surface.model import KINDS, Expression, Item, Key, Value
 
 SCHEMA_VERSION = 1
-ROUTES, VARIABLES = "HTTP routes", "Environment variables"
-_TITLES = ("Server flags", "Flags of tools", ROUTES, VARIABLES)
+_TITLES = ("Server flags", "Flags of tools", "HTTP routes", "Environment variables")
 
 
 def surface_json(surfaces: Surfaces) -> bytes:

@@ -120,12 +120,14 @@ class _Page:
             for verdict in ("removed", "edited", "added")
         }
         share = f" ({100 * lines['after'] / lines['before']:.1f}%)" if lines["before"] else ""
+        kinds = ("flag", "route", "environment", "registry")
+        counts = [surface.get(kind, {"before": 0, "after": 0}) for kind in kinds]
         return (
             pin,
             f"{lines['before']:,} to {lines['after']:,}{share}",
             ", ".join(f"{number:,} {verdict}" for verdict, number in files.items()),
             f"{wheel['files']:,} files, {wheel['bytes']:,} bytes" if wheel else "none",
-            *(_sides(surface, kind) for kind in ("flag", "route", "environment", "registry")),
+            *(f"{one['before']:,} to {one['after']:,}" for one in counts),
             _units(record["units"]),
         )
 
@@ -262,11 +264,6 @@ def _states(batch: Batch) -> str:
         ("file of ours", "files of ours", len(batch.files)),
     )
     return _lines(f"{number:,} {one if number == 1 else more}" for one, more, number in kinds if number)
-
-
-def _sides(surface: Mapping[str, Mapping[str, int]], kind: str) -> str:
-    counts = surface.get(kind, {"before": 0, "after": 0})
-    return f"{counts['before']:,} to {counts['after']:,}"
 
 
 def _units(units: Mapping[str, Mapping[str, int]] | None) -> str:

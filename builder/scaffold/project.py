@@ -203,10 +203,17 @@ def _packages(
     """Import name -> folder: what the build backend is told; else what the project is called like, or what
     holds an entry point; else every folder with an `__init__.py` that is called like a package."""
     python = sorted({path.rpartition("/")[0] for path in snapshot if path.endswith(".py")})
-    packages: dict[str, str] = {}
-    for package, folder in sorted(_mapped(settings)):
-        if any(f"{one}/".startswith(f"{prefix}{folder}/") for one in python):
-            packages[package] = prefix + folder
+    mapped = sorted(  # the packages to which `package-dir` gives a folder of their own
+        (package, prefix + str(folder).removeprefix("./").strip("/"))
+        for _, folders in _setuptools(settings)
+        for package, folder in folders.items()
+        if package and _is_name(package)
+    )
+    packages = {
+        package: folder
+        for package, folder in mapped
+        if any(f"{one}/".startswith(f"{folder}/") for one in python)
+    }
     for base, pattern, excluded in _told(settings):
         tops = _tops(python, prefix, base)
         packages |= {
@@ -280,14 +287,6 @@ def _setuptools(settings: _Settings) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     folders = (line.partition("=") for line in _lines(options.get("package_dir")))
     yield packages, {package.strip(): folder.strip() for package, _, folder in folders}
     yield settings.setup.get("packages"), _mapping(settings.setup.get("package_dir"))
-
-
-def _mapped(settings: _Settings) -> Iterator[tuple[str, str]]:
-    """The packages to which `package-dir` gives a folder of their own."""
-    for _, folders in _setuptools(settings):
-        for package, folder in folders.items():
-            if package and _is_name(package):
-                yield package, str(folder).removeprefix("./").strip("/")
 
 
 def _told(settings: _Settings) -> Iterator[tuple[str, str, Sequence[str]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from builder.cli import options, output, stages
 from builder.cli.cache_file import recalled
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from builder.pipeline.build import Build
     from builder.pipeline.outcome import Outcome
     from builder.upstream.model import Upstream
+
+    #: An outcome, its output and proof, and how it drifts from what the lock has, in a sentence.
+    _Built = tuple[Outcome, Output, Proof, str | None]
 
 
 def build_output(request: Request, job: Job, digest: str) -> None:
@@ -54,15 +57,6 @@ def _drift(request: Request, proof: Proof) -> str | None:
     return lock.drift(known, request.upstream, proof, request.switched)
 
 
-class _Built(NamedTuple):
-    """An outcome with its output and proof; `drift`: from what the lock has, as a sentence."""
-
-    outcome: Outcome
-    output: Output
-    proof: Proof
-    drift: str | None
-
-
 def _cut_or_recall(request: Request, build: Build, job: Job) -> _Built:
     """What is written: the outcome that is known or made as the job asks, and packed."""
 
@@ -70,7 +64,7 @@ def _cut_or_recall(request: Request, build: Build, job: Job) -> _Built:
         """An output that contradicts the lock must not replace the old one."""
         output.stage("packing")
         result, proof = build.assemble(done)
-        return _Built(done, result, proof, None if job.update_lock else _drift(request, proof))
+        return done, result, proof, None if job.update_lock else _drift(request, proof)
 
     if job.proves:
         return packed(stages.proven_outcome(request, build.upstream))
@@ -87,19 +81,19 @@ def _cut_or_recall(request: Request, build: Build, job: Job) -> _Built:
 
 
 def _write(request: Request, upstream: Upstream, built: _Built, job: Job, digest: str) -> None:
-    manifest, done, drift = request.manifest, built.outcome, built.drift
+    manifest, (done, result, proof, drift) = request.manifest, built
     output.stage("writing")
     settled = request_key.settled(request.upstream, manifest)
-    write.write(job.out, built.output, asked=digest if settled else "")
+    write.write(job.out, result, asked=digest if settled else "")
     if job.update_lock:
-        drift = stages.keep_proof(request, upstream, done, built.proof)
+        drift = stages.keep_proof(request, upstream, done, proof)
     if job.branch and job.repo:
         tip = write_branch(job.repo, job.branch, done, upstream, manifest)
         output.note(f"branch  {job.branch} {tip}")
-    for line in ([drift] if drift else []) + summary(built.output, done.figures, job.out):
+    for line in ([drift] if drift else []) + summary(result, done.figures, job.out):
         output.note(line)
     for line in idle(done.figures, done.cut.manifest):
         output.note(line)
     output.done("built")
     if output.settings.form == "json":
-        output.data(json.loads(built.output.files[BUILD]))
+        output.data(json.loads(result.files[BUILD]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ import click
 from builder.cli import options, output, stages
 from builder.emit import write
 from builder.emit.figures import CODE, extensions, verdict_counts
-from builder.emit.marker import Previous, read_previous
+from builder.emit.marker import read_previous
 from builder.errors import CHANGES_PENDING
 from builder.pipeline.answers.answer import plural
 from builder.pipeline.changes import SIGNS, Changes, changes
 from builder.pipeline.measure import Figures
+from builder.templates import ABSENT, THERE, filled
 
 #: How many gains and losses of the surface are printed.
 _MAX_LISTED = 20
@@ -45,64 +47,48 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
     if output.settings.form == "json":
         _as_json(figures, done.cut.output.tree.id, pending, paths, difference)
     elif previous is None or difference is None:
-        _as_table(figures, paths)
-        click.echo(f"Plan: {len(done.cut.output):,} files to write; {out} holds no build.")
+        click.echo(_as_table(figures, paths, out, len(done.cut.output)), nl=False)
     else:
-        _as_difference(difference, paths, figures.lines[CODE]["after"])
-        _print_condition(out, previous, difference, pending)
+        code = figures.lines[CODE]["after"]
+        click.echo(_as_difference(difference, paths, code, out, previous.changed, pending), nl=False)
     if pending:
         sys.exit(CHANGES_PENDING)
 
 
-def _as_difference(difference: Changes, paths: bool, code: int) -> None:
-    """The differences by batch or by path, what the surface gains and loses, and the totals."""
-    if paths:
-        for sign, path, batch in difference.paths:
-            click.echo(f"{sign} {path}  [{batch}]")
-    elif difference.by_batch:
-        click.echo(f"{'batch':<24}{'+':>7}{'-':>7}{'~':>7}")
-        for batch, counts in sorted(difference.by_batch.items()):
-            click.echo(f"{batch:<24}" + "".join(f"{counts[sign]:>7,}" for sign in SIGNS))
-    if not difference:
-        click.echo("No changes.")
-        return
-    for sign, text, why in difference.surface if paths else difference.surface[:_MAX_LISTED]:
-        click.echo(f"{sign} {text}" + (f"  [{why}]" if why else ""))
-    more = len(difference.surface) - _MAX_LISTED
-    if more > 0 and not paths:
-        click.echo(f"  and {more:,} more of the surface (--paths lists all)")
+def _as_difference(
+    difference: Changes, paths: bool, code: int, out: Path, edited: Sequence[str], pending: bool
+) -> str:
+    """The differences by batch or by path, what the surface gains and loses, and the totals; why an output is
+    written again although the build is the same."""
     totals, gains = difference.totals, Counter(sign for sign, *_ in difference.surface)
-    click.echo(
-        f"Plan: {plural(totals['+'], 'file')} to add, {totals['-']:,} to remove, {totals['~']:,} to change; "
-        f"the surface gains {gains['+']:,} and loses {gains['-']:,}; {code:,} lines of code after."
-    )
+    surface = [(sign, text + (f"  [{why}]" if why else "")) for sign, text, why in difference.surface]
+    shown = surface if paths else surface[:_MAX_LISTED]
+    counts = totals["-"], totals["~"], gains["+"], gains["-"], code
+    by_batch = () if paths else sorted(difference.by_batch.items())
+    blocks: dict[str, Iterable[Sequence[object]]] = {
+        "paths": difference.paths if paths else ABSENT,
+        "batches": [(batch, *(number[sign] for sign in SIGNS)) for batch, number in by_batch],
+        "nothing": ABSENT if difference else THERE,
+        "surface": shown,
+        "more": [(len(surface) - len(shown),)] if shown != surface else ABSENT,
+        "totals": [(plural(totals["+"], "file"), *counts)] if difference else ABSENT,
+        "edited": [(", ".join(edited[:3]) + (" ..." if len(edited) > 3 else ""),)] if edited else ABSENT,
+        "inputs": THERE if pending and not edited and not difference else ABSENT,
+    }
+    return filled("plan-changes.txt", blocks, out=out)
 
 
-def _print_condition(out: Path, previous: Previous, difference: Changes, pending: bool) -> None:
-    """Why an output is written again although the build is the same."""
-    if previous.changed:
-        listed = ", ".join(previous.changed[:3]) + (" ..." if len(previous.changed) > 3 else "")
-        click.echo(f"{out} is not as it was written: {listed}")
-    elif pending and not difference:
-        click.echo(f"{out} was made from other inputs (a manifest, a builder): `dist` writes it again.")
-
-
-def _as_table(figures: Figures, paths: bool) -> None:
-    click.echo(f"{'batch':<24}{'removed':>9}{'edited':>8}{'added':>7}{'lines less':>11}")
-    for batch in figures.batches:
-        files = batch.files
-        if any(files.values()):
-            click.echo(
-                f"{batch.id:<24}{files['removed']:>9,}{files['edited']:>8,}{files['added']:>7,}{batch.less:>11,}"
-            )
-    counts = verdict_counts(figures.rows)
-    click.echo("  ".join(f"{name} {number:,}" for name, number in counts.items()))
-    for name in (*extensions(figures.lines), CODE):
-        side = figures.lines[name]
-        click.echo(f"{name:<6}{side['before']:>10,} -> {side['after']:>10,}")
-    if paths:
-        for row in figures.rows:
-            click.echo(f"{row.verdict:<8}{row.path}  [{row.reason.batch}: {row.reason.rule}]")
+def _as_table(figures: Figures, paths: bool, out: Path, files: int) -> str:
+    """What each batch does to upstream, and the lines of both sides."""
+    sides = {name: figures.lines[name] for name in (*extensions(figures.lines), CODE)}
+    rows = figures.rows if paths else ()
+    blocks: dict[str, Iterable[Sequence[object]]] = {
+        "batches": [(b.id, *b.files.values(), b.less) for b in figures.batches if any(b.files.values())],
+        "lines": [(name, side["before"], side["after"]) for name, side in sides.items()],
+        "paths": [(row.verdict, row.path, row.reason.batch, row.reason.rule) for row in rows],
+    }
+    verdicts = "  ".join(f"{name} {number:,}" for name, number in verdict_counts(figures.rows).items())
+    return filled("plan.txt", blocks, verdicts=verdicts, files=files, out=out)
 
 
 def _as_json(figures: Figures, tree: str, pending: bool, paths: bool, difference: Changes | None) -> None:

@@ -20,6 +20,8 @@ from builder.report import as_dict, ordered
 from builder.spelling import nearest
 from builder.upstream.model import Upstream, snapshot
 
+_ROW = "{verdict:<8}{batch:<22}{matches:>8,}{radius:>8,}  {pattern}  ({mark})"
+
 
 @click.command("rules")
 @click.option("--names", is_flag=True, help="Also list every name that the words of the batches match.")
@@ -35,41 +37,37 @@ def command(names: bool, only: str | None, **shared: Any) -> None:
         raise fail("M006", f"There is no batch `{only}`.", hint=hint)
     upstream = options.resolve(request)
     selection, _, known = verdicts(request, upstream)
-    families = _families(request, upstream, known) if names else {}
-    families = {batch: one for batch, one in families.items() if only in (None, batch)}
-    rules = [rule for rule in selection.rules if only in (None, rule.batch)]
+    families = {
+        batch: {kind: list(some) for kind, some in one.names.items()}
+        for batch, one in (_families(request, upstream, known) if names else {}).items()
+        if only in (None, batch)
+    }
     matches, radius = selection.matches(), selection.radius()
-    if output.settings.form == "json":
-        rows = [
-            {
-                "verdict": rule.verdict,
-                "batch": rule.batch,
-                "pattern": rule.pattern,
-                "mark": str(rule.mark),
-                "matches": matches[rule],
-                "radius": len(radius[rule]),
-            }
-            for rule in rules
-        ]
-        # the problems are in the same document, so that stdout holds only one
-        by_batch = {
-            batch: {k: list(some) for k, some in one.names.items()} for batch, one in families.items()
+    rows = [
+        {
+            "verdict": rule.verdict,
+            "batch": rule.batch,
+            "pattern": rule.pattern,
+            "mark": str(rule.mark),
+            "matches": matches[rule],
+            "radius": len(radius[rule]),
         }
+        for rule in selection.rules
+        if only in (None, rule.batch)
+    ]
+    if output.settings.form == "json":
+        # the problems are in the same document, so that stdout holds only one
         problems = [as_dict(p) for p in ordered(selection.problems)]
-        output.data({"rules": rows, **({"names": by_batch} if names else {}), "problems": problems})
+        output.data({"rules": rows, **({"names": families} if names else {}), "problems": problems})
         if selection.problems:
             sys.exit(BuildError(selection.problems).exit_status)
     else:
         click.echo(f"{'verdict':<8}{'batch':<22}{'matches':>8}{'radius':>8}  rule")
-        for rule in rules:
-            click.echo(
-                f"{rule.verdict:<8}{rule.batch:<22}{matches[rule]:>8,}{len(radius[rule]):>8,}  "
-                f"{rule.pattern}  ({rule.mark})"
-            )
-        for batch, one in families.items():
-            for kind, some in one.names.items():
-                click.echo(f"\n{batch}: {kind} ({len(some):,})")
-                click.echo("\n".join(f"  {name}" for name in some))
+        for row in rows:
+            click.echo(_ROW.format(**row))
+        for batch, kinds in families.items():
+            for kind, some in kinds.items():
+                click.echo("\n  ".join([f"\n{batch}: {kind} ({len(some):,})", *some]))
     if selection.problems:
         raise BuildError(selection.problems)
 

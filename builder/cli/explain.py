@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -42,7 +42,7 @@ def examples() -> dict[str, Example | str]:
     """For each error code an example, or what to do about it where no text and no command gives it."""
     import yaml
 
-    rows = yaml.safe_load((files("builder.cli") / "examples.yaml").read_text("utf-8"))
+    rows = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text("utf-8"))
     return {code: row if isinstance(row, str) else Example(**row) for code, row in rows.items()}
 
 

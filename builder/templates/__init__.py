@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 
 #: What a block has that is there or not.
@@ -19,7 +19,8 @@ def filled(
     template: str, blocks: Mapping[str, Iterable[Sequence[object]]] = MappingProxyType({}), **values: object
 ) -> str:
     """A template with the rows of its blocks, and with its values."""
-    pieces = re.split(r"(?m)^%% ?(\w*)\n", (files(__name__) / template).read_text("utf-8"))
+    form = Path(__file__).with_name(template).read_text("utf-8")
+    pieces = re.split(r"(?m)^%% ?(\w*)\n", form)
     text = ""
     for block, piece in zip(("", *pieces[1::2]), pieces[::2], strict=True):
         rows = list(blocks[block]) if block else [()]

@@ -10,10 +10,10 @@ from builder.graph.names import module_of
 from builder.lift.finding import Finding
 from builder.lift.history import Commit, Test
 from builder.lift.insert import Proposal
-from builder.lift.statements import Statement, batch_of, file_of, statements, words
+from builder.lift.statements import batch_of, file_of, statements, words
 from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
-from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit, WholeFile
+from builder.manifest.statements import AnchoredEdit, Edit, Rule, Statement, TomlEdit, WholeFile
 from builder.overlay import anchored, structural, toml
 from builder.overlay.files import differs
 from builder.overlay.locate import Definition, Scope, Target, resolve

@@ -20,32 +20,28 @@ from builder.manifest.statements import (
     Option,
     Patch,
     Rule,
+    Statement,
     TomlEdit,
     WholeFile,
     WordException,
     stated,
 )
-from builder.manifest.statements import Statement as AnyStatement
 from builder.overlay.locate import resolve
-
-Statement = (
-    Rule | Edit | WholeFile | Patch | TomlEdit | AnchoredEdit | Fact | Option | Absent | Root | WordException
-)
 
 
 def statements(manifest: Manifest) -> Iterator[Statement]:
     """All rules, edits, overlays, facts, absent names, roots and exceptions to words."""
-    return (one for one in stated(manifest) if isinstance(one, Statement))
+    return (one for one in stated(manifest) if words(one))
 
 
-def batch_of(one: AnyStatement) -> str:
+def batch_of(one: Statement) -> str:
     """The batch of a statement, that of its part where it holds none itself."""
     own, file = getattr(one, "batch", None), one.mark.file
     return str(own or (file.split("/")[1] if is_part(file) else BASE))
 
 
 def words(one: Statement) -> str:
-    """What a statement does, in the manifest's own words, on one line."""
+    """What a statement does, in the manifest's own words, on one line; empty for what no upstream breaks."""
     name = one.subject
     match one:
         case Rule():
@@ -70,6 +66,7 @@ def words(one: Statement) -> str:
             return f"root {name}"
         case WordException():
             return f"exception {name}{f' with `{shorten(one.text)}`' if one.text else ''}"
+    return ""
 
 
 def file_of(one: Statement, packages: Mapping[str, str], files: Mapping[str, object]) -> str | None:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gc
 import importlib
 import io
+import platform
 import sys
+import traceback
 import warnings
+from pathlib import Path
 
 import click
 
 from builder import __version__, progress
 from builder.adapter import PROGRAM
-from builder.cli import internal_error, output
+from builder.cli import output
 from builder.cli.signals import Ended, ignore_signals, listen, request_behind
 from builder.errors import ENVIRONMENT, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
+from builder.upstream.cache import default_cache
 
 #: What a shell reports for a program that wrote to a closed pipe: 128 + SIGPIPE.
 READER_GONE = 141
+#: The traceback of the last internal error; the next one overwrites it.
+LOG = "internal-error.log"
 
 #: Errors of the system that are the environment's fault, not the builder's.
 _EXHAUSTED = {
@@ -155,8 +162,35 @@ def _run() -> None:
             where = f" ({error.filename})" if error.filename else ""
             output.show([Problem("E002", f"The operating system refuses: {error.strerror}{where}.")])
             sys.exit(ENVIRONMENT)
-        output.show([internal_error.as_problem(error)])
+        output.show([_internal(error)])
         sys.exit(INTERNAL)
+
+
+def _internal(error: Exception) -> Problem:
+    """E070 for an exception, with its type, its message and the line that raised it; writes the log."""
+    text = "".join(traceback.format_exception(error))
+    if output.settings.debug:
+        click.echo(text, err=True, nl=False)
+    log = _write_log(text)
+    traced = "run it again with `--debug` before the verb for the traceback"
+    traced = f"the traceback is in {log}" if log else traced
+    # the innermost frame inside of the builder: a library that raised says little
+    frames = traceback.extract_tb(error.__traceback__)
+    frame = ([f for f in frames if "builder" in f.filename] or frames)[-1]
+    origin = f"{frame.filename.rpartition('builder/')[2]}:{frame.lineno} in {frame.name}"
+    message = f"Internal error: {type(error).__name__}: {error} ({origin})."
+    hint = f"{traced}; please report it with the manifest and the upstream; the output is unchanged"
+    return Problem("E070", message, hint=hint)
+
+
+def _write_log(text: str) -> Path | None:
+    head = f"{PROGRAM} {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+    path = (output.settings.cache or default_cache()).absolute() / LOG
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{head}{sys.argv}\n\n{text}", "utf-8", "backslashreplace")
+        return path
+    return None
 
 
 def _prepare() -> None:

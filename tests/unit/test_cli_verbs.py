@@ -353,10 +353,7 @@ def test_help_names_every_verb_and_every_verb_has_help(shared: World) -> None:
         "options",
         "output",
         "building",
-        "display",
         "cache_file",
-        "examples",
-        "internal_error",
         "signals",
         "stages",
     }

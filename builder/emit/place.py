@@ -94,7 +94,9 @@ def no_parent(path: Path, parent: bytes, what: str, remedy: str) -> Exception:
     return fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {shlex.quote(where)}")
 
 
-def write_whole(path: Path, data: bytes, shown: str = "", hint: str | None = None) -> None:
+def write_whole(
+    path: Path, data: bytes, shown: str = "", hint: str | None = None, make_folder: bool = False
+) -> None:
     """Write one file, in place of what has its name, whole or not at all; a link stays a link.
 
     `shown`: the file in the message, by default its name. Raises BuildError (E002).
@@ -102,7 +104,8 @@ def write_whole(path: Path, data: bytes, shown: str = "", hint: str | None = Non
     file = Path(os.path.realpath(path))
     beside = file.with_name(f".{file.name}.new")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        if make_folder:
+            file.parent.mkdir(parents=True, exist_ok=True)
         beside.write_bytes(data)
         if file.exists():
             shutil.copymode(file, beside)

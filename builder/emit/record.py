@@ -53,5 +53,5 @@ def write(root: Path, pin: str, record: RecordedCut, before: str) -> str:
         return before
     data = json_xz.packed(asdict(record))
     path = path_of(root, pin)
-    write_whole(path, data)
+    write_whole(path, data, make_folder=True)
     return hashlib.sha256(data).hexdigest()

@@ -81,7 +81,7 @@ def need_questions(state: State, patterns: Collection[str]) -> None:
 def write(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a folder, each whole or not at all. Raises BuildError E002."""
     for name, data in files.items():
-        write_whole(folder / name, data, str(folder / name))
+        write_whole(folder / name, data, str(folder / name), make_folder=True)
 
 
 def append(path: Path, text: str) -> None:

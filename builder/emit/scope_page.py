@@ -26,12 +26,6 @@ FIGURES = "docs/scope.json.xz"
 #: lines of code than the default scope has; `codes`: the problems that stopped it, with their counts.
 Trials = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
-_ROWS = ("item", "decision", "rules", "evidence")
-_PIN = (
-    *("pin", "lines of code", "files", "wheel", "flags", "routes", "variables", "registry entries"),
-    "translation units",
-)
-
 
 def read_figures(data: bytes) -> Mapping[str, Trials]:
     """Return what was tried by kind: batches that are off alone, pairs of them, and models that are kept
@@ -51,31 +45,30 @@ def scope_page(
     `locks`: scope -> what is proven of it; `measured`: what other scopes gave (`read_figures`).
     """
     page, trials = _Page(manifest, locks), _Trials(manifest, measured)
-    sections = {
-        name: [(table(_ROWS, map(page.row, items)),)] if items else ABSENT
-        for name in ("decisions", "removed", "kept", "guarantees")
-        for items in [[item for item in manifest.scope if item.section == name]]
+    rows: dict[str, list[Sequence[str]]] = {
+        **{section: [] for section in ("decisions", "removed", "kept", "guarantees")},
+        "pins": [page.pin(pin) for pin in page.figures],
+        "scopes": list(_named_scopes(manifest, locks)),
+        "batches": list(page.batches()),
+        **page.texts(),
     }
-    text = filled(
-        "scope.md",
-        {
-            **sections,
-            "scopes": [(_named_scopes(manifest, locks),)] if manifest.scopes else ABSENT,
-            "pairs": [(trials.pairs(),)] if measured.get("pairs") else ABSENT,
-            "models": [(trials.models(),)] if measured.get("models") else ABSENT,
-            **page.texts(),
-        },
-        name=manifest.name,
-        pins=table(_PIN, map(page.pin, page.figures)),
-        batches=table(_ROWS, page.batches()),
-        switches=trials.batches(),
-    )
+    for item in manifest.scope:
+        rows[item.section].append(page.row(item))
+    blocks: dict[str, Iterable[Sequence[str]]] = {
+        name: [[_escaped(cell) for cell in row] for row in some] for name, some in rows.items()
+    }
+    blocks["pairs"] = [(trials.pairs(),)] if measured.get("pairs") else ABSENT
+    blocks["models"] = [(trials.models(),)] if measured.get("models") else ABSENT
+    text = filled("scope.md", blocks, name=manifest.name, switches=trials.batches())
     return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
 
 
-def _named_scopes(manifest: Manifest, locks: Mapping[str, Lock]) -> str:
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|").strip()
+
+
+def _named_scopes(manifest: Manifest, locks: Mapping[str, Lock]) -> Iterator[Sequence[str]]:
     """What each named scope changes, and where it is proven."""
-    rows = []
     for scope in manifest.scopes.values():
         lock = locks.get(scope.name, {})
         changes = [f"without {_batch(batch)}" for batch in scope.without]
@@ -89,8 +82,7 @@ def _named_scopes(manifest: Manifest, locks: Mapping[str, Lock]) -> str:
             else f"{pin} is not proven"
             for pin in scope.pins
         ]
-        rows.append((f"**{scope.name}**", scope.why, _lines(changes), _lines(proven)))
-    return table(("scope", "what for", "differs from the default", "proven"), rows)
+        yield f"**{scope.name}**", scope.why, _lines(changes), _lines(proven)
 
 
 class _Page:
@@ -180,13 +172,12 @@ class _Page:
         for where, figures in self.elsewhere.get(ids[0], {}).items() if len(ids) == 1 else ():
             yield from _sums(where, [figures])
 
-    def texts(self) -> dict[str, Iterable[Sequence[str]]]:
+    def texts(self) -> dict[str, list[Sequence[str]]]:
         """The guarantees of absence with their exceptions, and what is searched for nothing."""
         guarantees = self.manifest.guarantees
-        if not guarantees.absent_text:
-            return {"texts": ABSENT, "everywhere": ABSENT}
-        everywhere = set.intersection(*({e.path for e in t.exceptions} for t in guarantees.absent_text))
-        rows = []
+        excused = [{e.path for e in text.exceptions} for text in guarantees.absent_text]
+        everywhere = set.intersection(*excused) if excused else set()
+        rows: list[Sequence[str]] = []
         for text in guarantees.absent_text:
             excuses = [
                 f"`{e.path}`{f' (`{e.text}`)' if e.text else ''}: {e.why}"
@@ -195,9 +186,8 @@ class _Page:
             ]
             paths, batches = _lines(map(_code, text.paths)), _lines(map(_batch, text.batches))
             rows.append((_code(text.pattern), paths, batches, _lines(excuses)))
-        heads = ("pattern", "in", "made to hold by", "exceptions")
         named = ", ".join(f"`{path}`" for path in sorted(everywhere))
-        return {"texts": [(table(heads, rows),)], "everywhere": [(named,)] if named else ABSENT}
+        return {"texts": rows, "everywhere": [(named,)] if named else []}
 
 
 class _Trials:

@@ -5,14 +5,14 @@ Requirements that are removed wait until it is known what the output imports (`p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
 from builder.errors import Problem
 from builder.manifest.model import Manifest
-from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
+from builder.manifest.statements import AnchoredEdit, Rule, TomlEdit
 from builder.memo import recall
 from builder.overlay import anchored, files, patch, structural, toml
 from builder.overlay.record import Edited, Placed, Record, is_void, of_removed
@@ -92,26 +92,20 @@ def overlay(
     edits = [
         e for b in manifest.batches for e in b.edits if holds(folders.get(e.target.partition(".")[0], ""))
     ]
-    _structural(edits, manifest, removed, done)
-    tables = [t for b in manifest.batches for t in b.toml if holds(t.file)]
-    done.waiting = [t for t in tables if t.requirement is not None and t.file in done.current]
-    native = [a for b in manifest.batches for a in b.anchored if holds(a.file)]
-    _texts([t for t in tables if t not in done.waiting], toml.edit, removed, done, manifest)
-    _texts(native, anchored.edit, removed, done, manifest)
-    return done
-
-
-def _structural(
-    edits: Sequence[Edit], manifest: Manifest, removed: Mapping[str, Rule], done: Overlaid
-) -> None:
     off = manifest.off_by_default
-    by_file, problems = structural.sort(edits, manifest.packages, done.current, removed, off)
+    by_file, problems = structural.sort(edits, folders, done.current, removed, off)
     done.problems += problems
     for path, wanted in by_file.items():
         sources = (edit.by for edit, _ in wanted if edit.by)
         bodies = {by: manifest.overlays[by] for by in sources if by in manifest.overlays}
         given = (path, done.current[path], wanted, bodies)
         done.edited(path, recall("structural", given, partial(structural.edit, *given)))
+    tables = [t for b in manifest.batches for t in b.toml if holds(t.file)]
+    done.waiting = [t for t in tables if t.requirement is not None and t.file in done.current]
+    native = [a for b in manifest.batches for a in b.anchored if holds(a.file)]
+    _texts([t for t in tables if t not in done.waiting], toml.edit, removed, done, off)
+    _texts(native, anchored.edit, removed, done, off)
+    return done
 
 
 def _texts(
@@ -119,12 +113,12 @@ def _texts(
     edit: Callable[[str, bytes, Sequence[Anchored]], Edited],
     removed: Mapping[str, Rule],
     done: Overlaid,
-    manifest: Manifest,
+    off: Collection[str],
 ) -> None:
     by_file: dict[str, list[Anchored]] = {}
     for item in edits:
         rule = removed.get(item.file)
-        if rule is None or not is_void(item, rule, manifest.off_by_default):
+        if rule is None or not is_void(item, rule, off):
             by_file.setdefault(item.file, []).append(item)
     for path, wanted in sorted(by_file.items()):
         if path in done.current:

@@ -15,7 +15,6 @@ from builder.analysis.projects import (
     provided_by,
     requirement_name,
 )
-from builder.errors import Mark, Problem
 from builder.gates.packaging import unused
 from builder.graph.modules import SummaryCache
 from builder.manifest.model import Manifest
@@ -35,14 +34,11 @@ def decide_requirements(
     """
     by_file: dict[str, list[TomlEdit]] = {}
     for edit in edits:
-        by_file.setdefault(edit.file, []).append(edit)
+        if edit.file in output:
+            by_file.setdefault(edit.file, []).append(edit)
     there = {project.path: project for project in projects(output, manifest.packages)} if by_file else {}
-    done = Overlaid({path: output[path] for path in by_file if path in output})
+    done = Overlaid({path: output[path] for path in by_file})
     for path, wanted in sorted(by_file.items()):
-        if path not in output:
-            message = f"`{path}` is edited, and it is not in the output."
-            done.problems += [Problem("R005", message, e.mark, Mark(path)) for e in wanted if not e.optional]
-            continue
         names = {edit: requirement_name(edit.requirement or "") for edit in wanted}
         # a file that is no project of a package has no code that could need anything
         uses = _uses(there[path], output, names.values(), manifest, known) if path in there else {}

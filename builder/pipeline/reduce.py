@@ -25,7 +25,6 @@ from builder.specialize.leftovers import Leftover
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
 from builder.specialize.results import Specialized
 from builder.specialize.session import Session, specialize
-from builder.specialize.text_index.identifier_index import holding
 from builder.tree import Snapshot
 
 #: The most times that an output is specialized. Two or three are usual; what a later pass would remove stays.
@@ -84,13 +83,14 @@ def reduce(
         total = total.then(specialized) if number > 1 else specialized
         consequences += followed.consequences
         output = output.replace({**specialized.files, **followed.files})
-        empty = empty_modules(output, specialized.emptied, total.files, staying, setting.manifest, cache)
-        total.lost.update(dict.fromkeys(empty.values(), "nothing is left in it"))
-        output = output.replace(dict.fromkeys(empty))
         inside = output.restrict([path for path in output if path.startswith(folders)])
         summarized = summaries(inside, setting.manifest.packages, cache)
         known |= known_of(output, summarized)
         run.remember(output, summarized)
+        empty = empty_modules(output, specialized.emptied, summarized, setting.manifest)
+        total.lost.update(dict.fromkeys(empty.values(), "nothing is left in it"))
+        output = output.replace(dict.fromkeys(empty))
+        summarized = {path: summary for path, summary in summarized.items() if path not in empty}
         if number == _MAX_PASSES:
             break
         fewer = narrowed(output, summarized, pruned, setting.manifest, setting.upstream)
@@ -149,18 +149,12 @@ def specialize_once(
 
 
 def empty_modules(
-    output: Snapshot,
-    hollow: Iterable[str],
-    changed: Iterable[str],
-    before: Mapping[str, Summary],
-    manifest: Manifest,
-    cache: SummaryCache,
+    output: Snapshot, hollow: Iterable[str], known: Mapping[str, Summary], manifest: Manifest
 ) -> dict[str, str]:
     """Return path -> module of those among `hollow` that nothing in the output names, unless to run them.
 
     They are removed where the manifest lets dead definitions be removed; a package's `__init__.py` stays.
-    `changed`: the Python files that specialization changed; `before`: the summaries of upstream's files;
-    `cache`: those that are known.
+    `known`: the summaries of the output.
     """
     may_leave = PatternSet([rule.pattern for rule in manifest.prune_symbols])
     empty = {
@@ -171,13 +165,6 @@ def empty_modules(
     }
     if not empty:
         return {}
-    known = {path: summary for path, summary in before.items() if path in output.tree}
-    texts = {path: output[path] for path in changed if path in output}
-    # among changed files, only those that hold the last name of one of the modules can import it
-    naming = holding(texts, (module.rpartition(".")[2] for module in empty.values())) | empty.keys()
-    for path in texts:
-        known.pop(path, None)
-    known |= summaries(output.restrict(naming & texts.keys()), manifest.packages, cache)
     index = Index(known, manifest.packages)
     needed = set(roots(index, manifest))
     for source, edges in graph(index, manifest.roots.dynamic).items():

@@ -118,17 +118,18 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     reduced = reduce(run, files, pruned, setting, staying)
     files = files.restrict([path for path in files if path not in reduced.pruned.removed])
 
-    required = decide_requirements(reduced.output, overlaid.waiting, expanded, reduced.summaries)
+    known = {**staying, **others}
+    parsed = ChainMap(known_of(upstream, known), dict(reduced.summaries))
+    indexed = partial(world, packages=asked.packages, known=parsed)
+    required = decide_requirements(indexed(reduced.output), overlaid.waiting, expanded)
     declared = frozenset(record.mark for record in required.records)
     run.stop([*required.problems, *beyond(asked, declared)])
     output = reduced.output.replace(required.contents)
 
     progress.step("comparing with upstream")
-    known = {**staying, **others}
     run.remember(upstream, known)
     before = IndexedTree(upstream, asked.packages, partial(dict, known))
-    parsed = ChainMap(known_of(upstream, known), dict(reduced.summaries))
-    dropped = drop_requirements(output, before, reduced.pruned.removed, expanded, reduced.summaries)
+    dropped = drop_requirements(indexed(output), before, reduced.pruned.removed, expanded)
     run.stop(dropped.problems)
     output = output.replace(dropped.contents)
     # the problems left in the selection are excused, and they quote lines of the manifest
@@ -138,7 +139,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     done = Cut(
         upstream=upstream,
         before=before,
-        after=world(output, asked.packages, parsed),
+        after=indexed(output),
         decided=decided,
         output=output,
         specialized=reduced.specialized,
@@ -159,8 +160,7 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     attributed = attribute(done)
     surfaces = compare(offering, offered, output, expanded, removals, attributed.reason_at)
     output = with_tables(output, surfaces, expanded)
-    after = world(output, asked.packages, parsed)
-    return replace(done, output=output, after=after, surfaces=surfaces, attributed=attributed)
+    return replace(done, output=output, after=indexed(output), surfaces=surfaces, attributed=attributed)
 
 
 def _read(

@@ -5,55 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from builder.analysis.indexed_tree import IndexedTree, world
+from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.projects import (
     Project,
-    Uses,
     externals,
-    modules_of,
     projects,
     provided_by,
     requirement_name,
 )
 from builder.gates.packaging import unused
-from builder.graph.modules import SummaryCache
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule, TomlEdit
 from builder.overlay import toml
 from builder.pipeline.overlay import Overlaid
-from builder.tree import Snapshot
 
 
-def decide_requirements(
-    output: Snapshot, edits: Iterable[TomlEdit], manifest: Manifest, known: SummaryCache
-) -> Overlaid:
+def decide_requirements(output: IndexedTree, edits: Iterable[TomlEdit], manifest: Manifest) -> Overlaid:
     """Carry out the stated removals of the requirements that the output does not need.
 
     Code that specialization removed needs nothing. An import whose failure is caught needs no requirement.
-    `known`: summaries of files of the output.
     """
+    files = output.snapshot
     by_file: dict[str, list[TomlEdit]] = {}
     for edit in edits:
-        if edit.file in output:
+        if edit.file in files:
             by_file.setdefault(edit.file, []).append(edit)
-    there = {project.path: project for project in projects(output, manifest.packages)} if by_file else {}
-    done = Overlaid({path: output[path] for path in by_file})
+    there = {project.path: project for project in projects(files, manifest.packages)} if by_file else {}
+    done = Overlaid({path: files[path] for path in by_file})
     for path, wanted in sorted(by_file.items()):
         names = {edit: requirement_name(edit.requirement or "") for edit in wanted}
         # a file that is no project of a package has no code that could need anything
-        uses = _uses(there[path], output, names.values(), manifest, known) if path in there else {}
+        uses = externals(output, there[path]) if path in there else {}
         must = (module for module, places in uses.items() if any(not tried for _, _, tried in places))
         needed = {name for module in must for name in provided_by(module)}
-        done.edited(path, toml.edit(path, output[path], [e for e in wanted if names[e] not in needed]))
+        done.edited(path, toml.edit(path, files[path], [e for e in wanted if names[e] not in needed]))
     return done
 
 
 def drop_requirements(
-    output: Snapshot,
-    before: IndexedTree,
-    removed: Mapping[str, Rule],
-    manifest: Manifest,
-    known: SummaryCache,
+    output: IndexedTree, before: IndexedTree, removed: Mapping[str, Rule], manifest: Manifest
 ) -> Overlaid:
     """Remove the requirements that the packages of upstream import and those of the output do not.
 
@@ -62,21 +52,20 @@ def drop_requirements(
     """
     old = {project.path: project for project in projects(before.snapshot, manifest.packages)}
     otherwise = Rule("", "remove", BASE, mark=manifest.mark("roots"))
-    done = Overlaid({})
-    for project in projects(output, manifest.packages):
+    done, files = Overlaid({}), output.snapshot
+    for project in projects(files, manifest.packages):
         if project.path not in old:
             continue
         importers = _importers(old[project.path], before)
         imported = tuple(row for row in project.requirements if row.listed and row.name in importers)
-        uses = _uses(project, output, (row.name for row in imported), manifest, known)
         edits = []
-        for row in unused(replace(project, requirements=imported), uses, manifest):
+        for row in unused(replace(project, requirements=imported), externals(output, project), manifest):
             rule = next((removed[path] for path in importers[row.name] if path in removed), otherwise)
             why = "Nothing imports it any more."
             item = TomlEdit(project.path, "remove", row.key, row.text, rule.batch, why, mark=rule.mark)
             edits.append(item)
-        done.current[project.path] = output[project.path]
-        done.edited(project.path, toml.edit(project.path, output[project.path], edits))
+        done.current[project.path] = files[project.path]
+        done.edited(project.path, toml.edit(project.path, files[project.path], edits))
     return done
 
 
@@ -89,13 +78,3 @@ def _importers(project: Project, tree: IndexedTree) -> dict[str, list[str]]:
         for name in provided_by(module) if paths else ():
             found.setdefault(name, []).extend(paths)
     return found
-
-
-def _uses(
-    project: Project, output: Snapshot, names: Iterable[str], manifest: Manifest, known: SummaryCache
-) -> Uses:
-    """Return what a project's Python imports of these requirements."""
-    words = [word.encode() for name in names for word in modules_of(name)]
-    inside = [path for path in output if path.startswith(project.folder) and path.endswith(".py")]
-    naming = output.restrict(path for path in inside if any(word in output[path] for word in words))
-    return externals(world(naming, manifest.packages, known), project)

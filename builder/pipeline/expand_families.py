@@ -316,18 +316,11 @@ class _Expansion:
         unused = [(id, word) for id, word in words if word not in used and word.mark not in marks]
         # a range of versions is about what stays
         sought = {word for _, word in unused if not word.span}
-        for path in self._upstream:
-            if not sought:
-                break
-            if path.endswith(".py") and path not in staying:
-                lowered = self._upstream[path].lower()
-                needles = [max(word.text.split("_"), key=len).encode() for word in sought]
-                needles = [needle for needle in needles if needle in lowered]
-                names = file_counts(self._upstream[path]) if needles else ()
-                near = (name for name in names if any(needle in name.lower() for needle in needles))
-                sought.difference_update(
-                    member.word for name in near if (member := self._member(name.decode()))
-                )
+        gone = [path for path in self._upstream if path.endswith(".py") and path not in staying]
+        names = frozenset().union(*(file_counts(self._upstream[path]) for path in gone if sought))
+        needles = [max(word.text.split("_"), key=len).encode() for word in sought]
+        near = (name for name in names if any(needle in name.lower() for needle in needles))
+        sought -= {member.word for name in near if (member := self._member(name.decode()))}
         for batch, word in unused:
             if word in sought or word.span:
                 message = f"Nothing of upstream is named by the word `{word.text}` (batch {batch})."

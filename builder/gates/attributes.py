@@ -23,13 +23,11 @@ from builder.manifest.model import Manifest
 from builder.overlay.locate import find
 from builder.source.fields import dotted_name, inner_nodes, last_name, nodes
 from builder.source.parse import parse
+from builder.source.words import file_counts
 from builder.spelling import nearest
 
-_ATTRIBUTE = re.compile(rb"\.\s*([A-Za-z_]\w*)")
-_GETATTR = re.compile(rb"getattr\([^,()]+(?:\(\))?,\s*[\"'](\w+)[\"']\s*,?\s*\)")
 #: `app.state.x = ...`: what is an attribute of another object holds whatever a program stores in it.
 _STORE = re.compile(rb"(?<![\w.])(?!self\.)\w+\.(\w+)\.([A-Za-z_]\w*)[ \t]*=[^=]")
-_TEXT = re.compile(rb"[\"'](\w+)[\"']\s*[,\])}]")
 #: What torch.nn.Module gives to a class that no longer defines it itself.
 _INHERITED = {"forward", "extra_repr", "train", "eval", "to", "cuda", "cpu", "half", "float", "apply"}
 _INHERITED |= {"parameters", "buffers", "modules", "children", "state_dict", "load_state_dict"}
@@ -128,9 +126,8 @@ class Losses:
         return frozenset(self.members) - self.defined
 
     def concern(self, summary: Summary, data: bytes) -> bool:
-        """Return whether the text has an attribute that was removed, so that its tree is worth reading."""
+        """Return whether the text has a name that was removed, so that its tree is worth reading."""
         names: set[str] = {*self.nowhere, *(name for _, name in self.unstored(summary.path))}
-        fields: set[str] = set()  # these may be used as keywords, too
         index = self.after.index
         for item in summary.imports:
             if index.has_module(item.target):
@@ -139,17 +136,12 @@ class Losses:
                     names |= self.module(f"{item.target}.{item.name}")
                 elif item.name and self.members:
                     origin = index.origin(item.target, item.name)
-                    fields |= self.inherited(origin) if origin and origin.qualname else set()
+                    names |= self.inherited(origin) if origin and origin.qualname else set()
         if self.members and summary.module:
             for owner in summary.bases:
-                fields |= self.inherited(Origin(summary.module, owner))
-        names |= fields
-        return bool(names) and (
-            any(b"%s=" % name.encode() in data for name in fields)
-            or not names.isdisjoint(used.decode() for used in _ATTRIBUTE.findall(data))
-            or not self.nowhere.isdisjoint(used.decode() for used in _GETATTR.findall(data))
-            or (b"getattr(" in data and not self.nowhere.isdisjoint(map(bytes.decode, _TEXT.findall(data))))
-        )
+                names |= self.inherited(Origin(summary.module, owner))
+        words = file_counts(data) if names else {}
+        return any(name.encode() in words for name in names)
 
     def _inherited(self, owner: Origin) -> frozenset[str]:
         """What a class and its bases inside the packages lost."""

@@ -12,7 +12,7 @@ from builder.errors import BuildError, Mark, Problem
 from builder.graph.modules import Summary, known_of
 from builder.memo import Shelf, Store
 from builder.specialize.fold_cache import FoldRecord
-from builder.specialize.program import NO_MEMO, Memo
+from builder.specialize.program import Memo
 from builder.specialize.text_index import content
 from builder.tree import Snapshot
 
@@ -21,7 +21,7 @@ Stop = Callable[[Iterable[Problem]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Memo):
     """The results of cuts that hold for the same files again.
 
     Summaries, folded files, answers about the content of files, and whole outcomes.
@@ -66,12 +66,6 @@ class Run:
         """Keep the summaries of files for later cuts."""
         if self.recalled:
             self.recalled.remember(files, by_path)
-
-    @property
-    def memo(self) -> Memo:
-        """The results that specialization remembers."""
-        known = self.recalled
-        return Memo(known.folds, known.answers) if known else NO_MEMO
 
 
 def raise_problems(problems: Iterable[Problem]) -> None:

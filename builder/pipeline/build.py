@@ -31,6 +31,7 @@ from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest, Pin
 from builder.manifest.statements import BASE
 from builder.manifest.switches import said
+from builder.memo import digest
 from builder.native.layout import units
 from builder.pipeline import report_page
 from builder.pipeline.answers.context import Context
@@ -88,8 +89,8 @@ class Build:
         for word, switched in (("with", manifest.switched_on), ("without", sorted(self.without))):
             names = ".".join(name.replace("-", "") for name in switched)
             # a letter that is no hex digit keeps a digest from being read as a number
-            digest = "x" + hashlib.sha256(" ".join(switched).encode()).hexdigest()[:_DIGITS]
-            parts += [word, names if len(names) <= _MOST else digest] if names else []
+            short = "x" + hashlib.sha256(" ".join(switched).encode()).hexdigest()[:_DIGITS]
+            parts += [word, names if len(names) <= _MOST else short] if names else []
         if self.edited:
             parts.append(f"m{manifest.statements[:_DIGITS]}")
         if upstream.kind == "git":
@@ -106,21 +107,11 @@ class Build:
     def key(self) -> str:
         """A digest of all that decides the output: equal keys, equal output."""
         upstream, manifest, proof = self.upstream, self.manifest, self.edited and self.edited.proof
-        parts = [
-            __version__,
-            own_digest(),
-            upstream.spec,
-            upstream.commit,
-            upstream.tree.id,
-            manifest.digest,
-            f"scope {manifest.scope_name}",
-            *sorted(self.without),
-            *(f"with {name}" for name in manifest.switched_on),
-            *(f"{name}={value}" for name, value in sorted(versions().items())),
-            *(["edited"] if self.edited else []),
-            *([proof.output_tree, proof.wheel_content_sha256 or ""] if proof else []),
-        ]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        builder = __version__, own_digest(), versions()
+        source = upstream.spec, upstream.commit, upstream.tree.id
+        stated = manifest.digest, manifest.scope_name, manifest.switched_on, sorted(self.without)
+        proven = proof and (proof.output_tree, proof.wheel_content_sha256)
+        return digest(builder, source, stated, self.edited is not None, proven).hex()
 
     def assemble(self, outcome: Outcome) -> tuple[Output, lock.Proof]:
         """Every file of the output folder, and what the lock remembers of the build.

@@ -6,13 +6,13 @@ If upstream is named by something that never moves, equal digests mean equal out
 from __future__ import annotations
 
 import hashlib
-import os
 import stat
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from builder import memo
 from builder.manifest.documents import SCHEMA, SCOPE
 
 if TYPE_CHECKING:
@@ -34,19 +34,13 @@ def digest(
     request; "" if one of these cannot be read."""
     manifest = manifest.absolute()
     root = manifest.parent
-    parts = [own_digest(), spec, *(f"without {name}" for name in sorted(set(without))), f"scope {scope}"]
-    parts += ["with needs"] if with_needs else []
-    parts += [f"with {name}" for name in sorted(set(switched_on))]
-    parts += [f"{name}={value}" for name, value in sorted(versions().items())]
-    sha = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape"))
     try:
-        sha.update(b"\0" + manifest.name.encode("utf-8", "surrogateescape"))
-        for path in (manifest, *_beside(root, manifest.resolve().parent)):
-            data = _content(path)
-            sha.update(b"\0%s\0%d\0" % (os.fsencode(path.relative_to(root)), len(data)) + data)
+        paths = manifest, *_beside(root, manifest.resolve().parent)
+        files = [(str(path.relative_to(root)), _content(path)) for path in paths]
     except (OSError, ValueError):  # ValueError: the manifest's lock lies elsewhere
         return ""
-    return sha.hexdigest()
+    request = spec, sorted(set(without)), with_needs, scope, sorted(set(switched_on))
+    return memo.digest(own_digest(), versions(), request, manifest.name, files).hex()
 
 
 def _content(path: Path) -> bytes:

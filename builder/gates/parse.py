@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
-from builder.graph.modules import Summary, known_of, python_paths, summarise
+from builder.graph.modules import Summary
 from builder.graph.names import absolute, module_of, package_of
 from builder.manifest.model import Manifest
 from builder.memo import remembered
@@ -59,44 +59,33 @@ def does_not_parse(
 ) -> Problem:
     """The problem of one file; `upstream`: upstream has it, and there it parses."""
     line, text = error
-    lines = data.decode("utf-8", "replace").splitlines()
     edited = [f.overlay for b in manifest.batches for f in b.files if f.path == path]
     what = "the edits of this file give text that does" if upstream else "this file does"
     what = f"the overlay {edited[-1]} does" if edited else what
-    excerpt = lines[line - 1] if 0 < line <= len(lines) else None
     message = f"{path}:{line}: {what} not {verb}: {text}"
-    return Problem("G001", message, upstream=Mark(path, line), excerpt=excerpt)
+    return Problem("G001", message, upstream=Mark(path, line), excerpt=_line(data, line))
 
 
-Errors = Mapping[str, tuple[int, str]]
+def _line(data: bytes, number: int) -> str | None:
+    lines = data.decode("utf-8", "replace").splitlines()
+    return lines[number - 1] if 0 < number <= len(lines) else None
+
+
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 _HINT = "Build with a Python that knows its syntax, or remove or replace the file."
 
 
-def unparsed(files: Snapshot, upstream: Snapshot, staying: Mapping[str, Summary]) -> Errors:
-    """Return path -> line and message of the kept Python files that do not parse.
-
-    `staying`: the summaries of upstream's files; a file with other bytes is parsed here.
-    """
-    old = known_of(upstream, staying)
-    read = {p: old.get((p, files.tree[p].blob)) for p in python_paths(files)}
-    errors = {path: one.error if one else _unread(files[path], path) for path, one in read.items()}
-    return {path: error for path, error in errors.items() if error is not None}
-
-
-@remembered
-def _unread(data: bytes, path: str) -> tuple[int, str] | None:
-    return summarise(data, path, "").error
-
-
 def uneditable(
-    errors: Errors,
+    errors: Mapping[str, tuple[int, str]],
     files: Snapshot,
     staying: Mapping[str, Summary],
     removed: Iterable[str],
     manifest: Manifest,
 ) -> Iterator[Problem]:
-    """Yield G001 for each such file that parses in upstream or that the manifest would have to edit."""
+    """Yield G001 for each file that does not parse, and parses in upstream or would have to be edited.
+
+    `errors`: path -> line and message; `staying`: the summaries of upstream's files.
+    """
     facts = Facts.of(manifest)
     lacking = {m for p in removed if (m := module_of(p, manifest.packages))} | {*facts.symbols}
     lacking |= {e.target for b in manifest.batches for e in b.edits if e.kind == "drop"}
@@ -117,14 +106,13 @@ def uneditable(
         )  # fmt: skip
         if asked is not None:
             (line, name), (row, text) = asked, error
-            lines = files[path].decode("utf-8", "replace").splitlines()
             version = ".".join(map(str, sys.version_info[:2]))
             message = (
                 f"{path}:{row}: this file does not parse with Python {version} ({text}), "
                 f"and line {line} names `{name}`, which the manifest decides or removes"
             )
-            excerpt = lines[row - 1] if 0 < row <= len(lines) else None
-            yield Problem("G001", message, upstream=Mark(path, row), excerpt=excerpt, hint=_HINT)
+            line_text = _line(files[path], row)
+            yield Problem("G001", message, upstream=Mark(path, row), excerpt=line_text, hint=_HINT)
 
 
 def _asked(

@@ -12,7 +12,7 @@ from builder.analysis.indexed_tree import IndexedTree, world
 from builder.analysis.removals import index_removals
 from builder.analysis.surface_diff import Surfaces, compare
 from builder.emit.removed_features import with_tables
-from builder.gates.parse import uneditable, unparsed
+from builder.gates.parse import uneditable
 from builder.graph.modules import Summary, known_of, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
@@ -107,7 +107,9 @@ def _cut(run: Run, manifest: Manifest, about: About, leaving: Mapping[str, Rule]
     mistaken = with_homes(mistakes(overlaid.problems, asked), expanded, upstream)
     run.stop([*mistaken, *beyond(asked, edited)])
     files = upstream.restrict(pruned.kept).replace(overlaid.contents, overlaid.modes)
-    errors = unparsed(files, upstream, staying)
+    laid = summaries(files, asked.packages, ChainMap(known_of(upstream, staying), run.summaries))
+    run.remember(files, laid)
+    errors = {path: summary.error for path, summary in laid.items() if summary.error}
     unread = uneditable(errors, files, staying, pruned.removed, expanded)
     run.stop(true_places(unread, upstream, files, expanded, overlaid.records))
 

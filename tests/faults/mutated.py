@@ -121,7 +121,7 @@ def problems_of(place: Place, manifest: Manifest) -> list[Problem]:
     def enough(*_: object) -> None:
         raise _Enough
 
-    usual, cutting.unparsed = cutting.unparsed, enough  # type: ignore[assignment]
+    usual, cutting.uneditable = cutting.uneditable, enough  # type: ignore[assignment]
     try:
         cutting.cut(place.upstream, manifest, collected.extend, place.recall, place.about)
     except BuildError as error:
@@ -129,7 +129,7 @@ def problems_of(place: Place, manifest: Manifest) -> list[Problem]:
     except _Enough:
         pass
     finally:
-        cutting.unparsed = usual
+        cutting.uneditable = usual
     return collected
 
 

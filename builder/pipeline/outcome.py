@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any
 
 from builder import __version__, memo, progress
@@ -25,7 +24,7 @@ from builder.pipeline.graph_answers import GraphAnswers, graph_answers
 from builder.pipeline.measure import Figures, Measured
 from builder.pipeline.model import Cut
 from builder.pipeline.packing import Packing
-from builder.pipeline.prune import Pruned, surface_files
+from builder.pipeline.prune import surface_files
 from builder.pipeline.ranges import About
 from builder.pipeline.run import Recalled, digest_of
 from builder.pipeline.verify import verify
@@ -136,15 +135,20 @@ class Outcomes:
             return None
         values, graphs = known
         upstream, packages = self._packing.upstream, self._manifest.packages
-        before = IndexedTree(upstream, packages, partial(self._before, values["decided"]))
+        selection, read = values["decided"].selection, self._recalled.summaries
+
+        def of_upstream() -> Mapping[str, Summary]:
+            return self._summarized(surface_files(upstream, selection, self._manifest), read)
+
+        before = IndexedTree(upstream, packages, of_upstream)
         # its tables quote reasons, which may be others now
         values["output"] = output = with_tables(values["output"], values["surfaces"], values["manifest"])
 
-        def made() -> Mapping[str, Summary]:
-            of_upstream = known_of(upstream, before.summaries)
-            return self._summarized(output, ChainMap(of_upstream, self._recalled.summaries))
+        def of_output() -> Mapping[str, Summary]:
+            return self._summarized(output, ChainMap(known_of(upstream, before.summaries), read))
 
-        done = Cut(**values, upstream=upstream, before=before, after=IndexedTree(output, packages, made))
+        after = IndexedTree(output, packages, of_output)
+        done = Cut(**values, upstream=upstream, before=before, after=after)
         measured = self._unpacked(self.keys[1], entries)
         if measured is None:
             return self._measure(done, graphs)
@@ -169,13 +173,6 @@ class Outcomes:
     def _unpacked(self, key: str, entries: Mapping[str, bytes]) -> Any:
         packed = entries.get(key)
         return self._packing.unpack(packed) if packed is not None else None
-
-    def _before(self, decided: Pruned) -> dict[str, Summary]:
-        """The summaries of upstream's Python that a cut looks at."""
-        chosen = surface_files(self._packing.upstream, decided.selection, self._manifest)
-        made = partial(self._summarized, chosen, self._recalled.summaries)
-        packages = sorted(self._manifest.packages.items())
-        return memo.recall("summaries of a tree", (chosen.tree.id, packages), made)
 
     def _summarized(self, files: Snapshot, known: SummaryCache) -> dict[str, Summary]:
         """The summaries of files, which are remembered."""

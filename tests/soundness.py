@@ -24,8 +24,7 @@ from types import FrameType
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "unit")]
 
-from program_check import differences, imported, programs  # noqa: E402
-from program_parts import BATCH  # noqa: E402
+from program_check import BATCH, differences, imported, programs  # noqa: E402
 
 #: The versions of Python before which a name that one comprehension binds is unbound in the next one
 #: (python/cpython#118513): there a program can fail that should not, before it is specialized.

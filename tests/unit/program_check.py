@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
-from program_imports import modules
-from program_parts import AROUND, BATCH, FACTS
-from program_run import run
-from random_program import Program
+from program_run import PAGE, run
+from random_program import Writer, modules
 from small_package import facts_of, module_of, without_layout
 
 from builder.specialize.results import Specialized
@@ -20,7 +18,12 @@ GONE = {
     "pkg/gone.py": b"class Gone: pass\nclass GoneError(Exception): pass\n",
     "pkg/void.py": b"missing = 1\n",
 }
-KNOWN = facts_of(FACTS)
+#: Programs that are specialized together, since most of the time goes into what is around them.
+BATCH = 5
+#: The files of the package around the programs, in the order of their imports.
+AROUND: dict[str, str] = PAGE["around"]
+_ABSENT = [f"    - pkg.prog{i}.{name}\n" for i in range(BATCH) for name in ("Mode.OLD", "Fields.old")]
+KNOWN = facts_of(PAGE["facts"] + "".join(_ABSENT))
 #: How often each program runs, with other choices each time.
 RUNS = 3
 
@@ -29,7 +32,7 @@ def programs(seed: int) -> dict[str, str]:
     """Path -> source of a batch of programs."""
     random = Random(seed)
     sizes = [random.choice([2, 3, 5, 8, 14, 25]) for _ in range(BATCH)]
-    return {f"pkg/prog{i}.py": Program(random, size).text() for i, size in enumerate(sizes)}
+    return {f"pkg/prog{i}.py": Writer(random, size).program() for i, size in enumerate(sizes)}
 
 
 def imported(seed: int) -> dict[str, str]:

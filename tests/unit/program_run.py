@@ -15,8 +15,11 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from program_parts import FRAMEWORK
+from random_program import page
 from small_package import module_of
+
+#: What is around the programs: files, facts, and a framework that nobody specializes.
+PAGE = page("around")
 
 #: What the platform says at run time: as the facts have it, and what only the facts' truth tells of.
 WORLD = {
@@ -208,7 +211,7 @@ def _modules(effects: _Effects, gone: bool) -> dict[str, types.ModuleType]:
         "framework": module("framework"),
         "framework_over": module("framework_over", over_flag="outer", over_function=lambda: "outer"),
     }
-    exec(_code(FRAMEWORK, "framework.py"), found["framework"].__dict__)
+    exec(_code(PAGE["framework"], "framework.py"), found["framework"].__dict__)
     if gone:
         classes = {"Gone": type("Gone", (), {}), "GoneError": type("GoneError", (Exception,), {})}
         found["pkg.gone"] = module("pkg.gone", **classes)

@@ -12,8 +12,7 @@ import os
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from program_check import differences, imported, programs, specialized
-from program_parts import AROUND, BATCH
+from program_check import AROUND, BATCH, differences, imported, programs, specialized
 from program_run import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning")

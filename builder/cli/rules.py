@@ -8,13 +8,12 @@ from typing import Any
 
 import click
 
-from builder.cli import options, output
+from builder.cli import options, output, stages
 from builder.cli.cache_file import recalled
 from builder.cli.check import verdicts
 from builder.errors import BuildError, fail
 from builder.pipeline.cut import cut
 from builder.pipeline.expand_families import FamilyMatches
-from builder.pipeline.outcome import Outcomes
 from builder.pipeline.ranges import About
 from builder.report import as_dict, ordered
 from builder.spelling import nearest
@@ -75,6 +74,6 @@ def command(names: bool, only: str | None, **shared: Any) -> None:
 def _families(request: options.Request, upstream: Upstream, known: About) -> Mapping[str, FamilyMatches]:
     """What the words of the batches match, whatever problems the cut has."""
     with recalled(request.cache) as recall:
-        if done := Outcomes(upstream, request.manifest, known, recall).recall():
+        if done := stages.outcomes(request, upstream, recall).recall():
             return done.cut.families
         return cut(snapshot(upstream), request.manifest, lambda problems: None, recall, known).families

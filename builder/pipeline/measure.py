@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from builder.emit import figures, ledger
 from builder.manifest.model import Manifest
@@ -38,19 +38,16 @@ class Measured:
 
     def figures(self, cut: Cut, manifest: Manifest) -> Figures:
         """What happened to every path and why, and the lines of both sides."""
-        why = reasons(cut, self.attributed)
+        why = reasons(replace(cut, attributed=self.attributed))
         rows = ledger.rows(cut.upstream.tree, cut.output.tree, why, self.before, self.after)
         batches = figures.batch_figures(rows, [b.id for b in manifest.batches])
         lines = figures.before_after(self.before, self.after)
         return Figures(rows, lines, batches, self.attributed.blocks)
 
 
-def reasons(cut: Cut, attributed: Attributed | None = None) -> Mapping[str, Sequence[Reason]]:
-    """Return at least one reason for every path of upstream and of the output.
-
-    `attributed`: what accounts for the specialized files, if that is known already.
-    """
-    attributed = attributed or cut.attributed or attribute(cut)
+def reasons(cut: Cut) -> Mapping[str, Sequence[Reason]]:
+    """Return at least one reason for every path of upstream and of the output."""
+    attributed = cut.attributed or attribute(cut)
     by_path = {path: _decided(cut, path) for path in cut.upstream.tree}
     edits: dict[str, list[Reason]] = {}
     # in the order of the manifest, not in the order of execution

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -20,25 +20,22 @@ from builder.overlay import toml
 from builder.pipeline.overlay import Overlaid
 
 
-def decide_requirements(output: IndexedTree, edits: Iterable[TomlEdit], manifest: Manifest) -> Overlaid:
+def decide_requirements(output: IndexedTree, edits: Sequence[TomlEdit], manifest: Manifest) -> Overlaid:
     """Carry out the stated removals of the requirements that the output does not need.
 
     Code that specialization removed needs nothing. An import whose failure is caught needs no requirement.
     """
     files = output.snapshot
-    by_file: dict[str, list[TomlEdit]] = {}
-    for edit in edits:
-        if edit.file in files:
-            by_file.setdefault(edit.file, []).append(edit)
-    there = {project.path: project for project in projects(files, manifest.packages)} if by_file else {}
-    done = Overlaid({path: files[path] for path in by_file})
-    for path, wanted in sorted(by_file.items()):
-        names = {edit: requirement_name(edit.requirement or "") for edit in wanted}
+    there = {project.path: project for project in projects(files, manifest.packages)}
+    done = Overlaid({edit.file: files[edit.file] for edit in edits if edit.file in files})
+    for path in sorted(done.current):
+        names = {edit: requirement_name(edit.requirement or "") for edit in edits if edit.file == path}
         # a file that is no project of a package has no code that could need anything
         uses = externals(output, there[path]) if path in there else {}
         must = (module for module, places in uses.items() if any(not tried for _, _, tried in places))
         needed = {name for module in must for name in provided_by(module)}
-        done.edited(path, toml.edit(path, files[path], [e for e in wanted if names[e] not in needed]))
+        leaving = [edit for edit, name in names.items() if name not in needed]
+        done.edited(path, toml.edit(path, files[path], leaving))
     return done
 
 

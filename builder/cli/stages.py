@@ -14,10 +14,10 @@ from builder.errors import BuildError
 from builder.pipeline.answers.answer import plural
 from builder.pipeline.build import Build
 from builder.pipeline.model import Cut
-from builder.pipeline.outcome import Outcome, Outcomes, Rejected, applied
+from builder.pipeline.outcome import Outcome, Outcomes, applied
 from builder.pipeline.ranges import About, about
 from builder.pipeline.run import Recalled
-from builder.tree import Snapshot
+from builder.pipeline.verify import Rejected
 from builder.upstream.cache import default_cache
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _told(request: Request, make: Callable[[], Outcome]) -> Outcome:
     try:
         done = make()
     except Rejected as error:
-        _keep_files(request, error.output, error)
+        _keep_files(request, error)
         raise
     _tell(done.cut)
     return done
@@ -140,15 +140,15 @@ def _tell(done: Cut) -> None:
         output.note(f"  {mark}  {subject}")
 
 
-def _keep_files(request: Request, rejected: Snapshot, error: BuildError) -> None:
+def _keep_files(request: Request, error: Rejected) -> None:
     every = [one for problem in error.problems for one in (problem, *problem.also)]
     paths = sorted({one.output.file for one in every if one.output})
     if not paths:
         return
-    folder = (request.cache or default_cache()) / "rejected" / rejected.tree.id[:12]
+    folder = (request.cache or default_cache()) / "rejected" / error.output.tree.id[:12]
     with contextlib.suppress(OSError):  # the findings show their lines without the files, too
         for path in paths:
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(rejected[path])
+            target.write_bytes(error.output[path])
         output.note(f"the output's files that these findings are about: {folder}")

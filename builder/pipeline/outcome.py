@@ -7,7 +7,7 @@ It is remembered under the upstream and what the manifest states; comments and r
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from builder import __version__, memo, progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.record import RecordedCut
 from builder.emit.removed_features import with_tables
-from builder.errors import BuildError, Problem
+from builder.errors import BuildError
 from builder.graph.modules import Summary, SummaryCache, known_of, summaries
 from builder.manifest.digests import places
 from builder.manifest.model import Manifest
@@ -46,14 +46,6 @@ class Outcome:
     graphs: GraphAnswers
     figures: Figures
     record: RecordedCut | None = None
-
-
-class Rejected(BuildError):
-    """Gates found problems in an output."""
-
-    def __init__(self, problems: Iterable[Problem], output: Snapshot) -> None:
-        super().__init__(problems)
-        self.output = output
 
 
 def outcome_of(done: Cut, manifest: Manifest) -> Outcome:
@@ -185,8 +177,5 @@ class Outcomes:
         done = cut(snapshot(self._upstream), self._manifest, about=self._about, recall=recall)
         progress.summary(f"{len(done.output):,} files in {done.specialized.rounds} rounds")
         progress.stage("verifying")
-        try:
-            verify(done, twice)
-        except BuildError as error:
-            raise Rejected(error.problems, done.output) from None
+        verify(done, twice)
         return done

@@ -57,11 +57,19 @@ TREE_GATES: dict[str, Callable[[IndexedTree, IndexedTree, Manifest, Removals], l
 _OF_THE_OUTPUT = frozenset(["G001", "G002", "G003", "G004", "G007", "G008", "G011", "R010"])
 
 
+class Rejected(BuildError):
+    """Gates found problems in an output."""
+
+    def __init__(self, problems: Iterable[Problem], output: Snapshot) -> None:
+        super().__init__(problems)
+        self.output = output
+
+
 def verify(done: Cut, twice: bool = False) -> None:
-    """Raise BuildError with every finding of every gate."""
+    """Raise Rejected with every finding of every gate."""
     findings = problems(done, twice)
     if findings:
-        raise BuildError(findings)
+        raise Rejected(findings, done.output)
 
 
 def problems(done: Cut, twice: bool = False) -> list[Problem]:

@@ -25,12 +25,13 @@ _REFUSED = {
     rb"^ (?:rename|copy|rewrite) ": "renames and copies are not supported; write the patch with --no-renames",
     rb"\bmode (?:\d+ => )?1[26]0000 ": "only plain files (100644, 100755) are patched",
 }
-#: Lines that git passes over without a word, or reads otherwise -> what is wrong with them.
-_MISREAD = {
+#: Lines that git passes over without a word -> what is wrong with them.
+_PASSED_OVER = {
     rb"^@@(?! -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)": "the header of the hunk is not `@@ -a,b +c,d @@`",
-    rb"^@@ -\d+(?:,\d+)? \+[1-9]\d*,0 @@": "a hunk that only removes lines needs lines of context",
     rb"^\\ .*\n ": "a line has no end, and lines follow it",
 }
+#: The header of a hunk that only removes lines, without context: git looks one line too early for them.
+_ONLY_REMOVES = re.compile(rb"^(@@ -\S+ \+)([1-9]\d*)(?=,0 @@)", re.MULTILINE)
 _FAULT = re.compile(rb"^(?:error|warning|fatal): (.*)", re.MULTILINE)
 _SEARCHED = re.compile(rb"while searching for:\n(.*?)\n?error: patch failed: .*?:(\d+)\n", re.DOTALL)
 _OFFSET = re.compile(rb"Hunk #(\d+) succeeded at (\d+) \(offset")
@@ -90,7 +91,7 @@ def apply(
 
 def read(source: bytes) -> list[str]:
     """The paths of the files that a patch changes, in order. Raises Broken for one that is not plain."""
-    for pattern, why in _MISREAD.items():
+    for pattern, why in _PASSED_OVER.items():
         if passed := re.search(pattern, source, re.MULTILINE):
             raise Broken(why, _line(source, passed.start()))
     done = _git(source, tempfile.gettempdir(), "--numstat", "--summary", "-z")
@@ -190,5 +191,6 @@ def _line(source: bytes, at: int) -> int:
 
 
 def _git(source: bytes, folder: str, *options: str) -> subprocess.CompletedProcess[bytes]:
+    source = _ONLY_REMOVES.sub(lambda header: b"%s%d" % (header[1], int(header[2]) + 1), source)
     words = ("apply", "--unidiff-zero", "--whitespace=nowarn", *options, "-")
     return git.in_folder(folder, *words, stdin=source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from builder.errors import CODES, Mark, Problem
 from builder.manifest.documents import SCOPE, is_part
@@ -56,10 +56,14 @@ def pins(manifest: Manifest) -> Iterator[Problem]:
             yield Problem("M010", message, manifest.mark(*path), hint=nearest(name, known))
 
 
-def overlays_named(
-    named: Iterable[tuple[str, Mark]], files: Mapping[str, bytes], others: Mapping[str, str]
+def overlays(
+    named: Collection[tuple[str, Mark]],
+    files: Mapping[str, bytes],
+    others: Mapping[str, str],
+    whole: bool,
 ) -> Iterator[Problem]:
-    """M008: an overlay that is missing, is not a regular file, or is outside overlays/."""
+    """M008: an overlay that is missing, is not a regular file, or is outside overlays/; M009: a file that no
+    batch uses, if the list of the named ones is `whole`."""
     for path, mark in named:
         if path in files and not is_part(path):
             continue
@@ -78,18 +82,12 @@ def overlays_named(
             fault = "does not exist"
             hint = nearest(path, files, cutoff=0.85) or "write the file, or remove the statement"
         yield Problem("M008", f"The overlay `{path}` {fault}.", mark, hint=hint)
-
-
-def overlays_unused(
-    named: Iterable[tuple[str, Mark]], files: Mapping[str, bytes], others: Mapping[str, str]
-) -> Iterator[Problem]:
-    """M009 for a file that no batch uses, M008 for one that is not a regular file."""
     used = {path for path, _ in named}
-    for path in sorted(set(files) - used):
+    for path in sorted(set(files) - used) if whole else ():
         if path.rpartition("/")[2] != "README.md" and not is_part(path):
             hint = "name it in a batch, or delete it"
             yield Problem("M009", f"No batch uses `{path}`.", Mark(path), hint=hint)
-    for path in sorted(set(others) - used):
+    for path in sorted(set(others) - used) if whole else ():
         if not is_part(path):  # `parts_read` reports it
             yield Problem("M008", f"`{path}` is {others[path]}.", Mark(path))
 

@@ -81,14 +81,12 @@ def parse(
         problems += checks.items(manifest)
     problems += checks.pins(manifest)
     problems += switches.check_scopes(manifest)
-    problems += checks.overlays_named(findings.overlays, overlays, others)
+    # a misspelt key may name an overlay
+    problems += checks.overlays(findings.overlays, overlays, others, whole=not misfits and read)
     problems += checks.contradictions(manifest)
     problems += checks.pruned(manifest)
     problems += spans.check(manifest)
     problems += switches.check(manifest)
-    if not misfits and read:
-        # a misspelt key may name the overlay
-        problems += checks.overlays_unused(findings.overlays, overlays, others)
     if problems:
         raise BuildError(problems)
     used = {path: overlays[path] for path in sorted({path for path, _ in findings.overlays})}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from builder.errors import BuildError, fail
@@ -72,8 +73,8 @@ def _search(wanted: Wanted, where: Sources) -> Upstream:
     git_dir = clone.location(where.cache)
     try:
         if match := clone.find(where.cache, wanted, where.offline):
-            place, repair = f"the cached clone {git_dir}", _repair(wanted, where)
-            return _upstream(wanted, git_dir, match, place, where.project, repair)
+            repair = None if where.offline else partial(_repair, wanted, where)
+            return _upstream(wanted, git_dir, match, f"the cached clone {git_dir}", where.project, repair)
         tried.append(f"cache: {git_dir} does not have it")
         names += commits.ref_names(git_dir) if git_dir.is_dir() else []
     except git.GitError as error:
@@ -84,7 +85,7 @@ def _search(wanted: Wanted, where: Sources) -> Upstream:
         raise _unavailable(wanted, where, [*tried, "remote: skipped (offline)"], names)
     try:
         git_dir, match = clone.fetch(where.cache, where.repository, wanted, names)
-        repair = _repair(replace(wanted, kind="commit", value=match.commit), where)
+        repair = partial(_repair, replace(wanted, kind="commit", value=match.commit), where)
         return _upstream(wanted, git_dir, match, f"the remote {where.repository}", where.project, repair)
     except git.GitError as error:
         tried.append(f"remote: {where.repository}: {error.reason}")
@@ -108,16 +109,10 @@ def _upstream(
     )
 
 
-def _repair(wanted: Wanted, where: Sources) -> Callable[[], None] | None:
-    """A function that replaces a damaged cached clone by a fresh one with the commit; None when offline."""
-    if where.offline:
-        return None
-
-    def repair() -> None:
-        clone.discard(where.cache)
-        _search(wanted, replace(where, mirror=None))
-
-    return repair
+def _repair(wanted: Wanted, where: Sources) -> None:
+    """Replace a damaged cached clone by a fresh one with the commit."""
+    clone.discard(where.cache)
+    _search(wanted, replace(where, mirror=None))
 
 
 def _unavailable(wanted: Wanted, where: Sources, tried: list[str], names: list[str]) -> BuildError:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from builder.adapter import PROGRAM
 from builder.emit.archive import join
-from builder.errors import BuildError, fail
+from builder.errors import fail
 from builder.kernel.repack import KernelWheel
 from builder.upstream import cache, download
 
@@ -22,17 +22,17 @@ def fetch(project: str, version: str, machine: str, where: Path, offline: bool) 
     """
     if wheel := _cached(where, project, version, machine):
         return wheel
-    if offline:
-        raise _unavailable(project, version, "it is not in the cache, and no network may be used")
-    with cache.writing(where) as folder:
-        if wheel := _cached(folder, project, version, machine):
-            return wheel  # another process downloaded it while this one waited
-        with cache.scratch(folder) as temporary:
-            try:
-                got = download.wheel(project, version, temporary, download.PLATFORMS[machine])
-            except download.PipError as error:
-                raise _unavailable(project, version, error.reason) from None
+    try:
+        if offline:
+            raise download.PipError("it is not in the cache, and no network may be used")
+        with cache.writing(where) as folder, cache.scratch(folder) as temporary:
+            if wheel := _cached(folder, project, version, machine):
+                return wheel  # another process downloaded it while this one waited
+            got = download.wheel(project, version, temporary, download.PLATFORMS[machine])
             return cache.keep(got, folder / "kernel" / cache.sha256_of(got) / got.name)
+    except download.PipError as error:
+        message = f"The wheel of {project} {version} cannot be had: {error.reason}."
+        raise fail("K001", message, hint="get it elsewhere and name it with --wheel") from None
 
 
 def _cached(folder: Path, project: str, version: str, machine: str) -> Path | None:
@@ -42,14 +42,6 @@ def _cached(folder: Path, project: str, version: str, machine: str) -> Path | No
         if cache.sha256_of(path) == path.parent.name:
             return path
     return None
-
-
-def _unavailable(project: str, version: str, reason: str) -> BuildError:
-    return fail(
-        "K001",
-        f"The wheel of {project} {version} cannot be had: {reason}.",
-        hint="get it elsewhere and name it with --wheel",
-    )
 
 
 def mapped(path: Path) -> memoryview:

@@ -20,7 +20,6 @@ from builder.specialize.dead_code.definition_effects import Effects
 from builder.specialize.dead_code.hierarchy import INERT_BASES
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
-from builder.specialize.evaluating.own_class import class_of_self
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.effects import repeatable
 from builder.specialize.rebinding import module_exposed
@@ -37,7 +36,6 @@ _LOUD = frozenset(
 _HOOKS = frozenset(["__init_subclass__", "__class_getitem__"])
 #: Identifiers of files that may reach a submodule by a text.
 _BY_TEXT = frozenset([b"__import__", b"getattr", b"hasattr", b"import_module", b"resolve_name"])
-_LITERALS = (ast.Dict, ast.List, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 #: Calls that make a value, as modules do at their top level.
 _MAKERS = frozenset([
     "collections.OrderedDict", "collections.defaultdict", "collections.deque", "collections.namedtuple",
@@ -77,8 +75,8 @@ def _reached_without_import(world: SpecializerWorld, module: str, importer: str)
     package = module.rpartition(".")[0]
     if not package or module in _EARLY:
         return False
-    if module_exposed(world, package) and attribute_taken(world, module.rpartition(".")[2]):
-        return True  # who gets the package takes it
+    if module_exposed(world, package):
+        return True  # who gets the package may take it
     own = world.paths.get(importer)
     return any(path != own for path in _reaching(world, module)) or (
         own is not None and _reaches(world, own, module, True)
@@ -115,25 +113,6 @@ def _reaches(world: SpecializerWorld, path: str, module: str, own: bool) -> bool
     return bool(quoted and world.words.of(path).keys() & _BY_TEXT) or (
         attribute and _reads_attribute(world, path, module)
     )
-
-
-@question
-def attribute_taken(world: SpecializerWorld, name: str) -> bool:
-    """Return whether a file takes an attribute of this name from something that may be a module."""
-    for path in sorted(world.words.holders(name.encode())):
-        if name.encode() not in world.content(path).attributes:
-            continue
-        unit = world.unit(path)
-        evaluator = Evaluator(world, unit)
-        for node in nodes_on(unit, name):
-            if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
-                scope = unit.scope_of(node)
-                if (
-                    class_of_self(node.value, scope) is None
-                    and evaluator.qualified(node.value, scope) is None
-                ):
-                    return True
-    return False
 
 
 def _takes_all(world: SpecializerWorld, path: str, package: str) -> bool:
@@ -352,20 +331,13 @@ class _Module:
         return True
 
     def _Expr(self, stmt: ast.Expr) -> bool:
-        return self.value(stmt.value) or self.fills_own(stmt.value)
+        return self.value(stmt.value)
 
     def _Assign(self, stmt: ast.Assign) -> bool:
         unpacked = any(isinstance(target, (ast.Tuple, ast.List)) for target in stmt.targets)
         if unpacked and not repeatable(self.evaluator, stmt.value, self.root):
             return False
         return all(map(self.target, stmt.targets)) and self.value(stmt.value)
-
-    def _AugAssign(self, stmt: ast.AugAssign) -> bool:
-        return self.target(stmt.target) and self.value(stmt.value) and not self.shared(stmt.target)
-
-    def shared(self, node: ast.expr) -> bool:
-        """Return whether a target may hold a collection of another module, which `+=` changes in place."""
-        return not self.holds(node, (*_LITERALS, ast.Constant, ast.JoinedStr, ast.Tuple, ast.BinOp))
 
     def _AnnAssign(self, stmt: ast.AnnAssign) -> bool:
         return self.target(stmt.target) and (stmt.value is None or self.value(stmt.value))
@@ -413,32 +385,10 @@ class _Module:
         return False
 
     def target(self, node: ast.expr) -> bool:
-        """Return whether a store binds a name of this module, or fills a collection of its own."""
+        """Return whether a store binds names of this module."""
         if isinstance(node, (ast.Tuple, ast.List)):
             return all(map(self.target, node.elts))
-        if isinstance(node, ast.Subscript):
-            return self.own(node.value) and self.value(node.slice)
         return isinstance(node, ast.Name)
-
-    def own(self, node: ast.expr) -> bool:
-        """Return whether this is a collection that the module has made itself."""
-        return self.holds(node, _LITERALS)
-
-    def holds(self, node: ast.expr, kinds: tuple[type[ast.expr], ...]) -> bool:
-        """Return whether a name holds what expressions of these kinds made, whichever statement bound it."""
-        bindings = self.root.names.get(node.id, []) if isinstance(node, ast.Name) else []
-        changed = (b for b in bindings if not isinstance(b.node, ast.AugAssign))
-        return bool(bindings) and not self.root.star and all(isinstance(b.value, kinds) for b in changed)
-
-    def fills_own(self, node: ast.expr) -> bool:
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            return False
-        fills = node.func.attr in ("add", "append", "extend", "update", "setdefault")
-        if node.func.attr in ("extend", "update") and not all(
-            repeatable(self.evaluator, argument, self.root) for argument in node.args
-        ):
-            return False  # it may use up an iterator of another module
-        return fills and self.own(node.func.value) and all(map(self.value, node.args)) and not node.keywords
 
     def value(self, node: ast.expr) -> bool:
         """Return whether evaluating an expression has no effect."""

@@ -94,7 +94,7 @@ def _pure_call(evaluator: Evaluator, node: ast.Call, scope: Scope) -> bool:
         if name in _CONSUMERS:
             compares = name in ("max", "min") and len(node.args) > 1  # its arguments with each other
             again = compares or not node.args or repeatable(evaluator, node.args[0], scope)
-            return again and all(_harmless_key(evaluator, k, scope) for k in node.keywords if k.arg == "key")
+            return again and not any(keyword.arg == "key" for keyword in node.keywords)
         if name == "type":  # with more arguments it makes a class
             return len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
         if name in _CONVERSIONS:
@@ -104,18 +104,6 @@ def _pure_call(evaluator: Evaluator, node: ast.Call, scope: Scope) -> bool:
     if attr is None:
         return False
     return attr in declared or f"*.{attr}" in declared or (attr in PURE_METHODS and _asks(attr, node))
-
-
-def _harmless_key(evaluator: Evaluator, keyword: ast.keyword, scope: Scope) -> bool:
-    """Return whether what `key=` calls for each element is certain to have no effect."""
-    function = keyword.value
-    if isinstance(function, ast.Lambda):
-        body = pure(evaluator, function.body, evaluator.unit.scopes.of(function))
-        return body and _pure_defaults(evaluator, function, scope)
-    if isinstance(function, ast.Constant):
-        return True
-    name = evaluator.qualified(function, scope)
-    return isinstance(name, str) and (name in PURE_BUILTINS or evaluator.facts.is_pure(name))
 
 
 def _converts(node: ast.expr) -> bool:

@@ -19,7 +19,7 @@ from builder.graph.modules import (
 )
 from builder.graph.names import absolute, imported_module
 from builder.graph.strings import bindings, mentions, references, words
-from builder.source.fields import last_name, nodes
+from builder.source.fields import constant_text, last_name, nodes
 from builder.source.parse import parse
 
 _CATCHES = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -277,21 +277,15 @@ def _values(tree: ast.Module) -> dict[str, tuple[str, ...]]:
 def _texts(node: ast.expr, values: Mapping[str, tuple[str, ...]]) -> tuple[str | None, ...]:
     """The texts of a constant string or of an f-string, with `*` for each hole whose `values` are unknown;
     None for anything else."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return (node.value,)
-    if isinstance(node, ast.JoinedStr):
-        parts = [_part(part, values) for part in node.values]
-        texts = ["".join(text) for text in product(*parts)]
-        return tuple(text if text.strip("*") else None for text in texts)
-    return (None,)
-
-
-def _part(part: ast.expr, values: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    if isinstance(part, ast.Constant):
-        return (str(part.value),)
-    plain = isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None
-    name = part.value.id if plain and isinstance(part.value, ast.Name) else ""  # type: ignore[attr-defined]
-    return values.get(name, ("*",))
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    if parts == [node] and not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+        return (None,)
+    texts: dict[str, None] = {}
+    for chosen in product(*values.values()):
+        known = dict(zip(values, chosen, strict=True))
+        found = (constant_text(part, known.get) for part in parts)
+        texts["".join("*" if text is None else text for text in found)] = None
+    return tuple(text if text.strip("*") else None for text in texts)
 
 
 def _is_main(node: ast.stmt) -> bool:

@@ -22,7 +22,7 @@ from builder.select.patterns import PatternSet
 from builder.source.words import identifier_counts
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.leftovers import Leftover
-from builder.specialize.program import NO_MEMO, Memo, Policy, Program
+from builder.specialize.program import Memo, Policy, Program
 from builder.specialize.results import Specialized
 from builder.specialize.session import Session, specialize
 from builder.tree import Snapshot
@@ -108,7 +108,11 @@ def _place(use: Leftover) -> tuple[str, str, str]:
 
 
 def specialize_once(
-    files: Snapshot, pruned: Pruned, setting: Setting, known: Memo = NO_MEMO, session: Session | None = None
+    files: Snapshot,
+    pruned: Pruned,
+    setting: Setting,
+    known: Memo | None = None,
+    session: Session | None = None,
 ) -> tuple[Specialized, lockstep.Followed]:
     """Specialize Python under the facts and without what is removed, then follow in native code.
 

@@ -273,38 +273,40 @@ class Fixpoint:
         rounds = self.rounds(dirty)
         self.result.rounds += 1
         for found in rounds:
-            if dirty[found.path] is None:
-                self.hindrances[found.path] = found.hindrances
-                self.uncertain[found.path] = list(found.uncertain)
-            else:
-                self.hindrances[found.path] = self.hindrances.get(found.path, frozenset()) | found.hindrances
-                told = self.uncertain.setdefault(found.path, [])
-                told.extend(u for u in found.uncertain if u not in told)
-        for item in rounds:
-            module = self.names[item.path]
-            self.broken.update(Leftover(item.path, *place, module) for place in item.broken)
-        self.learn(rounds)
-        self.result.decided += sum(found.decided for found in rounds)
-        changed = self.apply(rounds)
-        return self.affected(changed)
+            self.learn(found, whole=dirty[found.path] is None)
+        return self.affected(self.apply(rounds))
+
+    def learn(self, found: Folded, whole: bool) -> None:
+        """Keep what folding a file found out. `whole`: it was folded for all that is known."""
+        path, memory = found.path, self.memory
+        if whole:
+            self.hindrances[path], self.uncertain[path] = frozenset(), []
+        self.hindrances[path] = self.hindrances.get(path, frozenset()) | found.hindrances
+        told = self.uncertain.setdefault(path, [])
+        told.extend(each for each in found.uncertain if each not in told)
+        self.broken.update(Leftover(path, *place, self.names[path]) for place in found.broken)
+        self.result.decided += found.decided
+        for known, new in ((memory.constants, found.constants), (memory.functions, found.functions)):
+            known.update({name: value for name, value in new.items() if name not in known})
+        if found.local:
+            memory.local[path] = {**found.local, **memory.local.get(path, {})}
 
     def rounds(self, dirty: Dirty) -> list[Folded]:
         """What folding gives for each of these files, in order: recalled, or found out now."""
         found: dict[str, Folded] = {}
         keys: dict[str, str] = {}
         needles = {path: self.needles(path) if only is None else only for path, only in dirty.items()}
-        if self.folds is not None:
-            world = self.world()
-            for path, only in dirty.items():
-                keys[path] = self.key(world, path, needles[path], only is None)
-                before = self.recalled(keys[path], world)
-                if before is not None:
-                    found[path] = before.result
+        world = self.world()
+        for path, only in dirty.items():
+            keys[path] = self.key(world, path, needles[path], only is None)
+            before = self.recalled(keys[path], world)
+            if before is not None:
+                found[path] = before.result
         todo = sorted(dirty.keys() - found.keys())
         for made in map_parallel(todo, lambda paths: self.round(paths, needles), self.size):
             path = made.path
             found[path] = replace(made, answers=())
-            if self.folds is not None and not made.mismatches:
+            if not made.mismatches:
                 self.folds[keys[path]] = FoldRecord(made.answers, found[path])
         return [found[path] for path in sorted(dirty)]
 
@@ -318,10 +320,9 @@ class Fixpoint:
         world = self.world()
         results = []
         for path in progress.counted(f"round {self.result.rounds + 1}", paths):
-            asked = RecordingWorld(world) if self.folds is not None else None
-            unit = world.unit(path)
-            folded = fold(unit, asked or world, needles[path], self.upstream.get(path, b""))
-            folded.answers = tuple(asked.answers.items()) if asked is not None else ()
+            asked, unit = RecordingWorld(world), world.unit(path)
+            folded = fold(unit, asked, needles[path], self.upstream.get(path, b""))
+            folded.answers = tuple(asked.answers.items())
             self.edit(unit, folded)
             results.append(folded)
         return results
@@ -334,19 +335,6 @@ class Fixpoint:
             folded.mismatches = (Mismatch(unit.path, wrong),)
         if after is not None:
             folded.data, folded.lost = after.content.data, defined(unit) - defined(after)
-
-    def size(self, path: str) -> int:
-        return len(self.files[path])
-
-    def learn(self, results: Iterable[Folded]) -> None:
-        """Keep what a round found out."""
-        for result in results:
-            for name, known in result.constants.items():
-                self.memory.constants.setdefault(name, known)
-            for name, known in result.functions.items():
-                self.memory.functions.setdefault(name, known)
-            for where, gone in result.local.items():
-                self.memory.local.setdefault(result.path, {}).setdefault(where, gone)
 
     # -- edits ------------------------------------------------------------------------------------
 
@@ -436,31 +424,24 @@ class Fixpoint:
         world = self.world()
         for path in paths:
             wanted = self.held(path, names.union(self.wanted.get(path, ())))
-            if self.folds is None:
-                yield from self.leftovers(world, path, wanted)
-                continue
             known = key(world, path, {_LEFTOVERS, *wanted}, b"")
             record = self.recalled(known, world)
             if record is None:
                 asked = RecordingWorld(world)
-                uses = self.leftovers(asked, path, wanted)
+                uses = leftovers(asked.unit(path), asked, wanted)
                 record = self.folds[known] = FoldRecord(tuple(asked.answers.items()), uses)
             yield from record.result
 
     def recalled(self, key: str, world: SpecializerWorld) -> FoldRecord | None:
         """What was remembered under a key, if the world still answers as it did."""
-        before = self.folds.get(key) if self.folds is not None else None
-        if self.folds is None or before is None or not before.holds(world):
+        before = self.folds.get(key)
+        if before is None or not before.holds(world):
             return None
         self.folds[key] = self.folds.pop(key)  # the latest used are kept longest
         return before
 
-    def leftovers(self, world: SpecializerWorld, path: str, wanted: set[str]) -> list[Leftover]:
-        """The uses of what is gone in a file."""
-        try:
-            return leftovers(world.unit(path), world, wanted)
-        except SyntaxError:  # reported already
-            return []
+    def size(self, path: str) -> int:
+        return len(self.files[path])
 
     def held(self, path: str, names: Iterable[str]) -> set[str]:
         """Those of the names that a file holds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fold_cache import Recall
@@ -48,14 +48,11 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Memo:
-    """What earlier runs found, to which this run adds; None: nothing is remembered.
+    """What earlier runs found, to which this run adds.
 
     `folds`: what folding a file gave (only with a policy that checks); `answers`: what was found out about
     the content of files.
     """
 
-    folds: Recall | None = None
-    answers: content.Kept | None = None
-
-
-NO_MEMO = Memo()
+    folds: Recall = field(default_factory=dict)
+    answers: content.Kept = field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from builder.specialize.fixpoint import Fixpoint
-from builder.specialize.program import NO_MEMO, Memo, Policy, Program
+from builder.specialize.program import Memo, Policy, Program
 from builder.specialize.results import Specialized
 
 
@@ -19,7 +19,7 @@ class Session:
         """Go on from the last program where this one is its output without some files; else begin again."""
         if self._last is not None and _continues(program, policy, *self._last):
             return self._last[0].go_on(frozenset(program.files), program.removed)
-        fixpoint = Fixpoint(program, policy, memo if policy.check else replace(memo, folds=None))
+        fixpoint = Fixpoint(program, policy, memo if policy.check else replace(memo, folds={}))
         self._last = fixpoint, policy
         return fixpoint.run()
 
@@ -39,11 +39,11 @@ def _continues(program: Program, policy: Policy, last: Fixpoint, last_policy: Po
 
 
 def specialize(
-    program: Program, policy: Policy, memo: Memo = NO_MEMO, session: Session | None = None
+    program: Program, policy: Policy, memo: Memo | None = None, session: Session | None = None
 ) -> Specialized:
     """Specialize a program: fold what the facts decide, cascade what is gone and clean up after both.
 
     Never raises for what the program holds: what cannot be done is among the result's mismatches.
     `session`: knows the program with more files, if it was specialized before.
     """
-    return (session or Session()).run(program, policy, memo)
+    return (session or Session()).run(program, policy, memo or Memo())

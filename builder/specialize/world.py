@@ -103,7 +103,6 @@ class SpecializerWorld:
         self.links = known.links if known.links is not None else ImportIndex(files, names, self.words)
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
-        self._assigned: dict[tuple[str, str], bool] = {}
         self._asking: set[Asked] = set()
         self._answered: dict[Asked, bool] = {}
         self._resolving: set[tuple[str, str]] = set()
@@ -273,13 +272,6 @@ class SpecializerWorld:
         if self.is_module(full) and not self.defines(what.module, what.name):
             return full
         return self.canonical(what.module, what.name)
-
-    def may_assign(self, path: str, name: str) -> bool:
-        """Return whether a file might hold `name = <value>`."""
-        key = (path, name)
-        if key not in self._assigned:
-            self._assigned[key] = self.content(path).assigns(name)
-        return self._assigned[key]
 
     def is_gone(self, qualified: str) -> bool:
         """Return whether a name is declared absent, or gone since."""

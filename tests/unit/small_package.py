@@ -71,7 +71,9 @@ def run(
         removed=frozenset(module_of(p) for p in gone),
         extra=extra,
     )
-    return specialize(program, Policy(facts, prune_symbols, frozen, stays), Memo(recall))
+    return specialize(
+        program, Policy(facts, prune_symbols, frozen, stays), Memo({} if recall is None else recall)
+    )
 
 
 def output(texts: Mapping[str, str], **options: object) -> dict[str, str]:

@@ -28,7 +28,6 @@ from builder.specialize.once import once
 from builder.specialize.text_index.content import Content
 from builder.specialize.text_index.text_search import (
     DEFINITIONS,
-    functions_around,
     lines_with,
     loads,
     loads_within,
@@ -403,8 +402,10 @@ def _reads_all(unit: Unit, function: Function) -> bool:
 @told
 def _was_read(before: Unit, function: str, name: str) -> bool:
     """Return whether upstream's function of this name read the local."""
-    functions = functions_around(before, sorted(lines_with(before, [name.encode()])))
-    return any(node.name == function and loads_within(before, name, node) for node in functions)
+    return any(
+        isinstance(node, Function) and node.name == function and loads_within(before, name, node)
+        for node in nodes_on(before, name)
+    )
 
 
 def _may_ask_for(content: Content, name: bytes) -> bool:

@@ -386,7 +386,7 @@ def constant_of(world: SpecializerWorld, qualified: str) -> KnownValue | None:
     """The derived value of a module-level constant, read in the file that assigns it."""
     module, _, name = qualified.rpartition(".")
     path = world.paths.get(module)
-    if path is None or not world.may_assign(path, name):
+    if path is None or not world.content(path).assigns(name):
         return None
     unit = world.unit(path)
     return Evaluator(world, unit).global_constant(name) if _may_be_derived(unit, name) else None

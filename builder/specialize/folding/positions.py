@@ -190,14 +190,13 @@ class _Uses:
             return parent.attr in _ADDING_METHODS
         return parent.attr in _BLIND_METHODS or (parent.attr == "copy" and self.unseen(whole, scope))
 
-    def _in_Assign(self, parent: ast.Assign, node: ast.expr, scope: Scope) -> bool:
-        return node is parent.value and all(self.named(target, scope) for target in parent.targets)
+    def _in_Assign(
+        self, parent: ast.Assign | ast.AnnAssign | ast.AugAssign, node: ast.expr, scope: Scope
+    ) -> bool:
+        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+        return node is parent.value and all(self.named(target, scope) for target in targets)
 
-    def _in_AnnAssign(self, parent: ast.AnnAssign, node: ast.expr, scope: Scope) -> bool:
-        return node is parent.value and self.named(parent.target, scope)
-
-    def _in_AugAssign(self, parent: ast.AugAssign, node: ast.expr, scope: Scope) -> bool:
-        return node is parent.value and self.named(parent.target, scope)
+    _in_AnnAssign = _in_AugAssign = _in_Assign
 
     def _in_NamedExpr(self, parent: ast.NamedExpr, node: ast.expr, scope: Scope) -> bool:
         return self.named(parent.target, scope) and self.unseen(parent, scope)

@@ -178,7 +178,7 @@ class Contents:
 
     def __init__(self, kept: Kept | None = None) -> None:
         """`kept`: answers of earlier runs, to which `save` adds those of this one."""
-        self._kept = kept
+        self._kept: Kept = {} if kept is None else kept
         self._of: dict[bytes, Content] = {}
         self._sizes: dict[str, int] = {}
 
@@ -187,14 +187,13 @@ class Contents:
         found = self._of.get(data)
         if found is None:
             found = self._of[data] = Content(data)
-            if self._kept is not None:
-                found.known.update(self._kept.get(found.digest, {}))
-                self._sizes[found.digest] = len(found.known)
+            found.known.update(self._kept.get(found.digest, {}))
+            self._sizes[found.digest] = len(found.known)
         return found
 
     def save(self) -> None:
         """Keep what was found out since the answers were read."""
-        for found in self._of.values() if self._kept is not None else ():
-            if self._kept is not None and len(found.known) > self._sizes[found.digest]:
+        for found in self._of.values():
+            if len(found.known) > self._sizes[found.digest]:
                 self._kept[found.digest] = dict(found.known)
                 self._sizes[found.digest] = len(found.known)

@@ -286,18 +286,3 @@ def _nodes(tree: ast.Module, lines: Lines) -> Iterator[ast.AST]:
         node = stack.pop()
         yield node
         stack.extend(children(node, lines))
-
-
-def functions_around(unit: Unit, lines: Lines) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Every function that spans one of the lines, at any depth."""
-    stack: list[ast.AST] = [unit.module.tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node
-        if isinstance(node, (ast.stmt, ast.Module, ast.ExceptHandler, ast.match_case)):
-            stack.extend(
-                c
-                for c in children(node, lines)
-                if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))
-            )

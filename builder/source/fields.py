@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 #: Texts and numbers, and the contexts and operators, which are shared and have no place of their own.
 _WITHOUT_NODES = frozenset({
-    "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "lineno", "module", "op",
-    "ops", "rest", "simple", "tag", "type_comment",
+    "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs", "level", "lineno",
+    "module", "op", "ops", "rest", "simple", "tag", "type_comment",
 })  # fmt: skip
 #: Methods that make a text of a text.
 _STRIPS = frozenset(["lstrip", "rstrip", "strip"])
@@ -18,12 +18,14 @@ class _InnerFields(dict[type[ast.AST], tuple[str, ...]]):
     """The names of the fields of a kind of node that can hold nodes with a text of their own."""
 
     def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
-        fields = () if kind is ast.Constant else kind._fields
+        fields = () if kind in (ast.Constant, ast.Global, ast.Nonlocal) else kind._fields
         self[kind] = tuple(name for name in fields if name not in _WITHOUT_NODES)
         return self[kind]
 
 
 INNER_FIELDS = _InnerFields()
+#: Lists of these names hold None where there is no node.
+_WITH_GAPS = frozenset(["keys", "kw_defaults"])
 
 
 def nodes(top: ast.AST) -> Iterator[ast.AST]:
@@ -31,7 +33,8 @@ def nodes(top: ast.AST) -> Iterator[ast.AST]:
     waiting = [top]
     for node in waiting:
         yield node
-        waiting += inner_nodes(node)
+        if INNER_FIELDS[node.__class__]:
+            waiting += inner_nodes(node)
 
 
 def inner_nodes(node: ast.AST) -> list[ast.AST]:
@@ -40,7 +43,7 @@ def inner_nodes(node: ast.AST) -> list[ast.AST]:
     for name in INNER_FIELDS[node.__class__]:
         value = getattr(node, name, None)
         if value.__class__ is list:
-            below += [item for item in value if isinstance(item, ast.AST)]
+            below += filter(None, value) if name in _WITH_GAPS else value
         elif isinstance(value, ast.AST):
             below.append(value)
     return below

@@ -13,7 +13,7 @@ from io import BytesIO
 from itertools import accumulate
 from weakref import WeakValueDictionary
 
-from builder.source.fields import inner_nodes, nodes
+from builder.source.fields import INNER_FIELDS, inner_nodes, nodes
 
 BOM = b"\xef\xbb\xbf"
 _SPACE = frozenset([b" ", b"\t", b"\f", b"\r", b"\n", b"\\"])
@@ -84,10 +84,11 @@ class Module:
         above: dict[ast.AST | None, ast.AST] = {}
         waiting: list[ast.AST] = [self.tree]
         for node in waiting:
-            below = inner_nodes(node)
-            for child in below:
-                above[child] = node
-            waiting += below
+            if INNER_FIELDS[node.__class__]:
+                below = inner_nodes(node)
+                for child in below:
+                    above[child] = node
+                waiting += below
         return above
 
     @cached_property

@@ -24,9 +24,8 @@ from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.program import Memo, Policy, Program
 from builder.specialize.results import BY_EDIT, FOLDED, Folded, Mismatch, Specialized
 from builder.specialize.text_index.content import Contents
-from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
-from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.text_index.relevant_lines import import_hits
+from builder.specialize.text_index.identifier_index import holding
+from builder.specialize.text_index.text_search import import_hits
 from builder.specialize.unit import Unit
 from builder.specialize.world import Asked, KnownOfFiles, Memory, SpecializerWorld
 
@@ -54,9 +53,8 @@ class Fixpoint:
         self.frozen = policy.frozen
         self.removed_files = self.without_files()
         self.memory = Memory()
-        self.units: dict[str, Unit] = {}
-        self.words = IdentifierIndex(files)
-        self.links = ImportIndex(files, self.names, self.words)
+        self.known = KnownOfFiles.of(files, self.names, self.contents)
+        self.units, self.words = self.known.units, self.known.words
         self.cleaner = Cleaner(program, policy, self.words, self.contents)
         self.result = Specialized({})
         self.folds = memo.folds
@@ -79,9 +77,8 @@ class Fixpoint:
         """The files as they are now; the same world, with its answers, while nothing changes."""
         state = self.edits, *self.memory.sizes()
         if self.last_world is None or self.last_world[0] != state:
-            known = KnownOfFiles(self.units, self.contents, self.words, self.links)
             world = SpecializerWorld(
-                self.files, self.names, self.removed, self.facts, self.memory, known, self.removed_files
+                self.files, self.names, self.removed, self.facts, self.memory, self.known, self.removed_files
             )
             self.last_world = state, world
         return self.last_world[1]
@@ -109,7 +106,7 @@ class Fixpoint:
         for path in laid_out:
             self.words.replace(path, self.files[path])
             self.cleaner.replace(path, self.files[path])
-        self.links.renew(self.files)
+        self.known.links.renew(self.files)
         self.removed, self.removed_files, self.first = removed, self.without_files(), dict(self.files)
         self.result, self.touched = Specialized({}), set()
         dirty: Dirty = {**self.news()}
@@ -220,7 +217,7 @@ class Fixpoint:
         for name in known:
             if name.rpartition(".")[0] in memory.gone:
                 continue  # who means it means what it was part of
-            for path, called in self.links.seeing(name).items():
+            for path, called in self.known.links.seeing(name).items():
                 news.setdefault(path, set()).update(called)
         self.announced |= known
         for path, called in news.items():

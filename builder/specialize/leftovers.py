@@ -10,8 +10,14 @@ from builder.source.fields import inner_nodes, nodes
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.scopes import Comprehension, Function, Scope
-from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits
-from builder.specialize.text_index.text_search import Lines, children, statements, touches
+from builder.specialize.text_index.text_search import (
+    Lines,
+    RelevantLines,
+    children,
+    import_hits,
+    statements,
+    touches,
+)
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
 

@@ -70,10 +70,15 @@ class KnownOfFiles:
     """What is known of the files, from one world to the next: whoever changes a file takes its unit out, and
     changes `words` and `links`, the identifiers and imports of all files."""
 
+    contents: Contents
+    words: IdentifierIndex
+    links: ImportIndex
     units: dict[str, Unit] = field(default_factory=dict)
-    contents: Contents = field(default_factory=Contents)
-    words: IdentifierIndex | None = None
-    links: ImportIndex | None = None
+
+    @staticmethod
+    def of(files: Mapping[str, bytes], names: Mapping[str, str], contents: Contents) -> KnownOfFiles:
+        words = IdentifierIndex(files)
+        return KnownOfFiles(contents, words, ImportIndex(files, names, words, contents))
 
 
 class SpecializerWorld:
@@ -99,8 +104,10 @@ class SpecializerWorld:
         self.facts = facts
         self.memory = memory
         self._known = known
-        self.words = known.words if known.words is not None else IdentifierIndex(files)
-        self.links = known.links if known.links is not None else ImportIndex(files, names, self.words)
+        self.words, self.links = known.words, known.links
+        self.links = (
+            known.links if known.links is not None else ImportIndex(files, names, self.words, known.contents)
+        )
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
         self._asking: set[Asked] = set()

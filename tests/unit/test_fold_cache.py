@@ -108,7 +108,7 @@ def test_the_same_text_binds_other_names_in_another_package() -> None:
         files = {place: b"from . import a\n", "pkg/a.py": b"", "pkg/sub/a.py": b""}
         names = {path: module_of(path) for path in files if path != "pkg/sub/a.py" or "__init__" in place}
         kept_files = {path: files[path] for path in names}
-        known = KnownOfFiles(contents=Contents(kept))
+        known = KnownOfFiles.of(kept_files, names, Contents(kept))
         world = SpecializerWorld(kept_files, names, (), Facts(), Memory(), known)
         assert world.canonical("pkg.sub", "a") == target
         known.contents.save()
@@ -124,7 +124,7 @@ def test_what_a_file_binds_is_known_without_its_syntax_tree(monkeypatch: pytest.
     asked = ("a", "e", "h", "i", "j")
 
     def answers() -> list[Any]:
-        known = KnownOfFiles(contents=Contents(kept))
+        known = KnownOfFiles.of(files, names, Contents(kept))
         world = SpecializerWorld(files, names, (), Facts(), Memory(), known)
         found = [world.canonical("pkg.x", name) for name in asked]
         known.contents.save()
@@ -142,7 +142,9 @@ def test_whether_a_package_is_a_file_is_a_question_of_who_imports_a_module_of_it
     for package in ([], ["pkg/deep/__init__.py"]):
         every = {**files, **dict.fromkeys(package, b"")}
         names = {path: module_of(path) for path in every}
-        world = SpecializerWorld(every, names, (), Facts(), Memory(), KnownOfFiles())
+        world = SpecializerWorld(
+            every, names, (), Facts(), Memory(), KnownOfFiles.of(every, names, Contents())
+        )
         asked = RecordingWorld(world)
         (binding,) = asked.unit(main).scopes.root.names["flags"]
         assert asked.imported(asked.unit(main), binding) == "pkg.deep.flags"

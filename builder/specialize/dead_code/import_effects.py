@@ -1,7 +1,8 @@
 """Decides whether importing a module does anything but define its names.
 
 An import whose names nobody reads leaves only where running the module, and what it imports in its turn,
-cannot be noticed: nothing registers, writes to another module, or calls what may have an effect.
+cannot be noticed: nothing registers, writes to another module, or calls what may have an effect. Of an import
+that stays for what its module does, `from package.module import name` becomes `import package.module`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.effects import repeatable
 from builder.specialize.rebinding import module_exposed
 from builder.specialize.text_index.content import Content
-from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.text_index.text_search import DEFINITIONS, nodes_on
 from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld, question
 
@@ -46,6 +47,8 @@ _MAKERS = frozenset([
 ])  # fmt: skip
 
 
+#: Functions that read every name of a module or a function, also one that an import adds.
+_READ_ALL = (b"dir", b"eval", b"exec", b"globals", b"locals", b"vars")
 #: Submodules that run before every program does.
 _EARLY = frozenset(["collections.abc", "os.path"])
 
@@ -270,11 +273,71 @@ def submodules(world: SpecializerWorld, package: str, name: str) -> list[str]:
     return [each for each in inside if each.rpartition(".")[2].encode() in world.content(path).quoted]
 
 
+def modules_run(world: SpecializerWorld, unit: Unit, stmt: ast.Import | ast.ImportFrom) -> list[str] | None:
+    """The modules that an import runs; None where a module makes what is taken from it."""
+    if isinstance(stmt, ast.Import):
+        return [alias.name for alias in stmt.names]
+    source = unit.absolute(stmt)
+    if any(is_made(world, source, alias.name) for alias in stmt.names):
+        return None
+    return [source, *(each for alias in stmt.names for each in submodules(world, source, alias.name))]
+
+
 def is_made(world: SpecializerWorld, module: str, name: str) -> bool:
     """Return whether a module's `__getattr__` makes what is imported from it."""
     if module not in world.paths or world.is_module(f"{module}.{name}"):
         return False
     return world.defines(module, "__getattr__") and (name == "*" or not world.defines(module, name))
+
+
+def may_name_only(world: SpecializerWorld, unit: Unit, stmt: ast.ImportFrom) -> bool:
+    """Return whether an import may take no names, and only run its module.
+
+    `import package.module` binds `package`, which nobody may notice.
+    """
+    source = unit.absolute(stmt)
+    if source not in world.paths or not _may_bind(world, unit, source.partition(".")[0]):
+        return False
+    if _is_in_class(unit, stmt):
+        return False
+    return not any(
+        alias.name == "*" or submodules(world, source, alias.name) or is_made(world, source, alias.name)
+        for alias in stmt.names
+    )
+
+
+def _may_bind(world: SpecializerWorld, unit: Unit, package: str) -> bool:
+    """Return whether a file can bind the name of a package, so that neither it nor another file notices."""
+    if any(world.words.of(unit.path)[name] for name in _READ_ALL):
+        return False
+    taken = world.links.stars(unit.name) or world.links.takers(unit.name, package)
+    if taken or world.is_module(f"{unit.name}.{package}") or world.defines(unit.name, "__getattr__"):
+        return False
+    return not _uses(unit, package)
+
+
+@told
+def _uses(unit: Unit, name: str) -> bool:
+    """Return whether a file uses a name other than in the path of an import."""
+    for node in nodes_on(unit, name):
+        if isinstance(node, ast.alias):
+            if name in (node.asname, node.name):
+                return True
+        elif isinstance(node, ast.Call):
+            asked = names_of(node.func)[:1] in (("getattr",), ("hasattr",))
+            if asked and any(getattr(argument, "value", None) == name for argument in node.args):
+                return True
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            if name in node.names:
+                return True
+        elif name in (getattr(node, part, None) for part in ("id", "arg", "name", "rest")):
+            return True
+    return False
+
+
+def _is_in_class(unit: Unit, stmt: ast.stmt) -> bool:
+    around = (at for _, at in unit.around(stmt) if isinstance(at, DEFINITIONS))
+    return isinstance(next(around, None), ast.ClassDef)
 
 
 @question
@@ -351,17 +414,13 @@ class _Module:
         suites = [stmt.body, stmt.orelse, stmt.finalbody, *(handler.body for handler in stmt.handlers)]
         return all(map(self.quiet, suites))
 
-    def _Import(self, stmt: ast.Import) -> bool:
-        return not any(import_noticed(self.world, alias.name, self.unit.name) for alias in stmt.names)
+    def _Import(self, stmt: ast.Import | ast.ImportFrom) -> bool:
+        asked = modules_run(self.world, self.unit, stmt)
+        return asked is not None and not any(
+            import_noticed(self.world, module, self.unit.name) for module in asked
+        )
 
-    def _ImportFrom(self, stmt: ast.ImportFrom) -> bool:
-        source = self.unit.absolute(stmt)
-        if source == "__future__":
-            return True
-        if any(is_made(self.world, source, alias.name) for alias in stmt.names):
-            return False
-        asked = [source, *(each for a in stmt.names for each in submodules(self.world, source, a.name))]
-        return not any(import_noticed(self.world, module, self.unit.name) for module in asked)
+    _ImportFrom = _Import
 
     def _FunctionDef(self, stmt: ast.FunctionDef) -> bool:
         return self.effects.pure(stmt, self.root)

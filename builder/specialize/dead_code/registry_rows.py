@@ -70,7 +70,7 @@ def with_wrappers(
     for registry in facts.registries:
         words = [name.rpartition(".")[2].encode() for name in (registry.row, *registry.asked_by)]
         files = {path: data for path, data in upstream.items() if any(word in data for word in words)}
-        world = SpecializerWorld(files, names, (), facts, Memory(), KnownOfFiles(contents=contents))
+        world = SpecializerWorld(files, names, (), facts, Memory(), KnownOfFiles.of(files, names, contents))
         units = {unit.name: unit.text for unit in _with_rows(world, registry)}
         for unit, node, key in _asks(world, registry):
             around = unit.top_statement(node)

@@ -15,11 +15,11 @@ from builder.specialize.dead_code.import_effects import (
     import_noticed,
     imported_before,
     is_made,
+    may_name_only,
     run_by_import,
     submodules,
 )
 from builder.specialize.dead_code.import_takers import takes, takes_attribute
-from builder.specialize.dead_code.side_effect_imports import may_name_only
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_in_class
 from builder.specialize.folding.flow import catches

@@ -379,9 +379,6 @@ def _alternatives(classes: ast.expr) -> list[ast.expr]:
     return [classes]
 
 
-__all__ = ["Evaluator", "Value", "names_of"]
-
-
 def constant_of(world: SpecializerWorld, qualified: str) -> KnownValue | None:
     """The derived value of a module-level constant, read in the file that assigns it."""
     module, _, name = qualified.rpartition(".")

@@ -22,7 +22,7 @@ from builder.specialize.folding.imports import Imports, leaves_at_end, suppresse
 from builder.specialize.folding.single_dispatch import dispatched_on, dispatches
 from builder.specialize.rebinding import annotations_inspected, cache_inspected, named_elsewhere
 from builder.specialize.results import Folded
-from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits
+from builder.specialize.text_index.text_search import RelevantLines, import_hits
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
 
@@ -281,11 +281,10 @@ class _Folder:
             return False
         return scope.kind == "function" and not captures_read(scope.node, case)
 
-    def _Import(self, stmt: ast.Import, scope: Scope) -> bool:
-        return self.imports.plain(stmt, scope)
+    def _Import(self, stmt: ast.Import | ast.ImportFrom, scope: Scope) -> bool:
+        return self.imports.statement(stmt, scope)
 
-    def _ImportFrom(self, stmt: ast.ImportFrom, scope: Scope) -> bool:
-        return self.imports.names(stmt, scope)
+    _ImportFrom = _Import
 
     # -- definitions --------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from builder.source.fields import bound_name, nodes
 from builder.source.ops import DropItem, Op, Remove
-from builder.specialize.dead_code.import_effects import import_noticed
+from builder.specialize.dead_code.import_effects import import_noticed, modules_run
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.names import names_of
@@ -71,13 +71,20 @@ class Imports:
         yield
         self._handlers = outer
 
-    def plain(self, stmt: ast.Import, scope: Scope) -> bool:
-        """Fold `import a, b`; False when it leaves."""
-        return self._drop(stmt, scope, self._gone(stmt))
-
-    def names(self, stmt: ast.ImportFrom, scope: Scope) -> bool:
-        """Fold `from a import b, c`; False when it leaves."""
-        return self._drop(stmt, scope, self._gone(stmt))
+    def statement(self, stmt: ast.Import | ast.ImportFrom, scope: Scope) -> bool:
+        """Fold `import a, b` or `from a import b, c`; False when it leaves."""
+        gone = self._gone(stmt)
+        if not gone:
+            return True
+        if any(catches(h, self._missing(stmt)) is not False for hs in self._handlers for h in hs):
+            self.stuck.append(stmt)
+            return True
+        self._forget(stmt, scope, gone)
+        if len(gone) == len(stmt.names):
+            self.ops.append(Remove(stmt))
+            return False
+        self.ops.extend(DropItem(stmt, "names", index) for index in gone)
+        return True
 
     def _gone(self, stmt: ast.Import | ast.ImportFrom) -> dict[int, str]:
         """The imported names that do not exist, by index, with what is gone."""
@@ -110,19 +117,6 @@ class Imports:
             and (reads(other.node, name) or name in other.outer)
             for other in self.unit.scopes.every()
         )
-
-    def _drop(self, stmt: ast.Import | ast.ImportFrom, scope: Scope, gone: dict[int, str]) -> bool:
-        if not gone:
-            return True
-        if any(catches(h, self._missing(stmt)) is not False for hs in self._handlers for h in hs):
-            self.stuck.append(stmt)
-            return True
-        self._forget(stmt, scope, gone)
-        if len(gone) == len(stmt.names):
-            self.ops.append(Remove(stmt))
-            return False
-        self.ops.extend(DropItem(stmt, "names", index) for index in gone)
-        return True
 
     def _forget(self, stmt: ast.Import | ast.ImportFrom, scope: Scope, gone: dict[int, str]) -> None:
         """Remember the names that only this import bound as gone."""
@@ -198,14 +192,10 @@ class Imports:
     def _is_noticed(self, stmt: ast.Import | ast.ImportFrom) -> bool:
         """Return whether somebody may notice that an import runs modules, or that a module makes what is
         taken from it."""
-        modules = [alias.name for alias in stmt.names] if isinstance(stmt, ast.Import) else []
-        if isinstance(stmt, ast.ImportFrom):
-            source = self.unit.absolute(stmt)
-            inner = [alias.name for alias in stmt.names if self.world.is_module(f"{source}.{alias.name}")]
-            modules = [source, *(f"{source}.{name}" for name in inner)]
-            if len(inner) < len(stmt.names) and self.world.defines(source, "__getattr__"):
-                return True
-        return any(self.evaluator.hinders(import_noticed, module, self.unit.name) for module in modules)
+        modules = modules_run(self.world, self.unit, stmt)
+        return modules is None or any(
+            self.evaluator.hinders(import_noticed, module, self.unit.name) for module in modules
+        )
 
     def _missing(self, stmt: ast.Import | ast.ImportFrom) -> type[BaseException]:
         """The exception that the import raises: a name that a module lacks is not a missing module."""

@@ -11,17 +11,20 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from builder.graph.names import absolute, package_of, packages_around
-from builder.specialize.text_index.content import imports, in_a_function
+from builder.specialize.text_index.content import Contents, in_a_function
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 
 
 class ImportIndex:
     """The imports of all kept files. Files only ever lose imports, so that it is built once."""
 
-    def __init__(self, files: Mapping[str, bytes], names: Mapping[str, str], words: IdentifierIndex) -> None:
+    def __init__(
+        self, files: Mapping[str, bytes], names: Mapping[str, str], words: IdentifierIndex, contents: Contents
+    ) -> None:
         """`names`: path -> module; `words`: of the same files, kept up to date by the caller."""
         self._names = names
         self._words = words
+        self._contents = contents
         self.renew(files)
 
     def renew(self, files: Mapping[str, bytes]) -> None:
@@ -36,7 +39,7 @@ class ImportIndex:
         for path, data in files.items():
             name = names[path]
             package = package_of(path, name)
-            for offset, written, taken in imports(data):
+            for offset, written, taken in self._contents.of(data).statements:
                 module = absolute(written, package)
                 if not taken:
                     for bound in (module, *packages_around(module)):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from builder.graph.modules import Import, Summary
+from builder.graph.names import packages_around
 
 
 class Origin(NamedTuple):
@@ -33,10 +34,7 @@ class Index:
             # `x.py` beside `x/__init__.py`: Python takes the package
             if summary.module and (summary.package or summary.module not in self.modules):
                 self.modules[summary.module] = summary
-        self.folders: set[str] = set()
-        for module in self.modules:
-            while module := module.rpartition(".")[0]:
-                self.folders.add(module)
+        self.folders = {package for module in self.modules for package in packages_around(module)}
         self._below: dict[str, set[str]] = {}
         for module in self.folders | set(self.modules):
             parent, _, last = module.rpartition(".")

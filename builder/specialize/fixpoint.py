@@ -11,11 +11,10 @@ from builder import progress
 from builder.graph.names import package_of
 from builder.parallel import map_parallel
 from builder.source.textdiff import runs
-from builder.specialize.checked_edits import edited
 from builder.specialize.dead_code import registry_rows
 from builder.specialize.dead_code.cleanup import Cleaned, Cleaner
 from builder.specialize.dead_code.hierarchy import Hierarchy
-from builder.specialize.definitions import defined
+from builder.specialize.edits import defined, edited
 from builder.specialize.final_checks import hidden_uses
 from builder.specialize.final_texts import is_empty, laid_out
 from builder.specialize.fold_cache import FoldRecord, RecordingWorld, key
@@ -165,12 +164,12 @@ class Fixpoint:
         changed: set[str] = set()
         for path, ops in sorted(cleaned.ops.items()):
             unit, old = world.unit(path), self.files[path]
-            after, wrong = edited(unit, ops, self.contents, self.check)
+            after, lost, wrong = edited(unit, ops, self.contents, self.check)
             if wrong:
                 self.result.mismatches.append(Mismatch(path, wrong))
             if after is None:
                 continue
-            data, lost = after.content.data, defined(unit) - defined(after)
+            data = after.content.data
             self.lose(lost, cleaned.dead)
             # nobody names what is dead, nor what it contained: no file has to be looked at again for it,
             # but for one that imports or lists what the facts say that nobody calls
@@ -327,11 +326,11 @@ class Fixpoint:
     def edit(self, unit: Unit, folded: Folded) -> None:
         """Carry out what folding a file asks for."""
         ops, folded.ops = folded.ops, []
-        after, wrong = edited(unit, ops, self.contents, self.check) if ops else (None, "")
-        if wrong:
-            folded.mismatches = (Mismatch(unit.path, wrong),)
-        if after is not None:
-            folded.data, folded.lost = after.content.data, defined(unit) - defined(after)
+        if not ops:
+            return
+        after, folded.lost, wrong = edited(unit, ops, self.contents, self.check)
+        folded.data = after.content.data if after is not None else None
+        folded.mismatches = (Mismatch(unit.path, wrong),) if wrong else ()
 
     # -- edits ------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from builder.graph.names import imported_module, package_of
 from builder.source.parse import BOM, Module, line_starts, parse
-from builder.specialize.evaluating.scopes import Comprehension, KeywordLines, Scope, Scopes
+from builder.specialize.evaluating.scopes import Comprehension, Scope, Scopes
 from builder.specialize.text_index.content import Content, Question
 
 P = ParamSpec("P")
@@ -94,7 +94,7 @@ class Unit:
     def scopes(self) -> Scopes:
         """The scopes of the syntax tree."""
         if self._scopes is None:
-            self._scopes = Scopes(self.module.tree, KeywordLines(self._with(_DECLARE), self._with(_BIND)))
+            self._scopes = Scopes(self.module.tree, self._with(_DECLARE), self._with(_BIND))
         return self._scopes
 
     def _with(self, words: Iterable[bytes]) -> list[int]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec
 
+from builder.graph.names import packages_around
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
 from builder.specialize.evaluating.scopes import Binding
 from builder.specialize.text_index.content import Content, Contents
@@ -334,10 +335,4 @@ class SpecializerWorld:
 
 
 def _folders(names: Iterable[str]) -> frozenset[str]:
-    found: set[str] = set()
-    for name in names:
-        parent = name.rpartition(".")[0]
-        while parent and parent not in found:
-            found.add(parent)
-            parent = parent.rpartition(".")[0]
-    return frozenset(found)
+    return frozenset(package for name in names for package in packages_around(name))

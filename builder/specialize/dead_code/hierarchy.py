@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from builder.graph.names import packages_around
 from builder.source.fields import inner_nodes, nodes
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
@@ -94,11 +95,7 @@ def statements_of(node: ast.ClassDef) -> Iterator[ast.stmt]:
 
 def is_in_program(world: SpecializerWorld, name: str) -> bool:
     """Return whether this is the name of a module of the program, or of something in one."""
-    while name:
-        if world.is_module(name):
-            return True
-        name = name.rpartition(".")[0]
-    return False
+    return any(map(world.is_module, (name, *packages_around(name))))
 
 
 @dataclass(slots=True)
@@ -158,10 +155,9 @@ class Hierarchy:
     @once
     def named(self, qualified: str) -> list[Class]:
         """The class statements of that qualified name."""
-        module, _, name = qualified.rpartition(".")
-        while module and module not in self._world.paths:
-            module = module.rpartition(".")[0]
-        if not module:
+        name = qualified.rpartition(".")[2]
+        module = next((each for each in packages_around(qualified) if each in self._world.paths), None)
+        if module is None:
             return []
         unit = self._world.unit(self._world.paths[module])
         found = [

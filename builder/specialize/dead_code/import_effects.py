@@ -158,12 +158,12 @@ def _imports_at_the_top(content: Content, module: str) -> bool:
 
 
 def _noticed(world: SpecializerWorld, module: str) -> bool:
-    quiet, parts = world.facts.quiet_imports, module.split(".")
-    if any(".".join(parts[: end + 1]) in quiet for end in range(len(parts))):
+    if not world.facts.quiet_imports.isdisjoint((module, *packages_around(module))):
         return False
     if module in world.paths:
         return module_noticed(world, module)
-    standard = parts[0] in sys.stdlib_module_names and parts[0] not in _LOUD
+    first = module.partition(".")[0]
+    standard = first in sys.stdlib_module_names and first not in _LOUD
     return not (standard or world.is_module(module))
 
 

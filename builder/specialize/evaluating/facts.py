@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 
+from builder.graph.names import packages_around
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact, FactKind, Option, Scalar
 
@@ -131,12 +132,7 @@ class Facts:
 
     def module_gone(self, module: str) -> str | None:
         """The declared absent module that this one is or lies in."""
-        name = module
-        while name:
-            if name in self.modules:
-                return name
-            name = name.rpartition(".")[0]
-        return None
+        return next((each for each in (module, *packages_around(module)) if each in self.modules), None)
 
     def option_absent(self, names: Iterable[str], value: Scalar) -> Option | None:
         """The option that says `value` never occurs under one of these names."""

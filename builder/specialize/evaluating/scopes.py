@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from builder.source.fields import INNER_FIELDS, bound_name, inner_nodes
 
@@ -21,19 +21,6 @@ class Binding:
     node: ast.AST
     value: ast.expr | None = None
     alias: ast.alias | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class KeywordLines:
-    """The lines of a text that may hold certain keywords, 1-based and sorted; None: they are not known.
-
-    `declaring`: those that may hold `global` or `nonlocal`. A function that spans none of them binds nothing
-    outside of itself, and is looked into only when its scope is asked for. `binding`: those that may hold
-    `lambda`, `for` or `:=`. An expression that spans none of them opens no scope and binds no name.
-    """
-
-    declaring: Sequence[int] | None = None
-    binding: Sequence[int] | None = None
 
 
 def _may_span(lines: Sequence[int] | None, node: ast.AST) -> bool:
@@ -91,13 +78,21 @@ class Scope:
 class Scopes:
     """Every scope of a module, by its node."""
 
-    def __init__(self, tree: ast.Module, lines: KeywordLines = KeywordLines()) -> None:
-        """`lines`: those of the text of the tree; what spans none of them need not be looked at."""
+    def __init__(
+        self, tree: ast.Module, declaring: Sequence[int] | None = None, binding: Sequence[int] | None = None
+    ) -> None:
+        """The lines of the text that may hold certain keywords, 1-based and sorted; None: they are not known.
+
+        `declaring`: those that may hold `global` or `nonlocal`. A function that spans none of them binds
+        nothing outside of itself, and is looked into only when its scope is asked for. `binding`: those that
+        may hold `lambda`, `for` or `:=`. An expression that spans none of them opens no scope and binds no
+        name.
+        """
         self.root = Scope(tree, None, "module", "")
         self.by_node: dict[ast.AST, Scope] = {tree: self.root}
         self.waiting: dict[ast.AST, Scope] = {}
-        self._lines = lines
-        builder = _Builder(self, lines)
+        self._binding = binding
+        builder = _Builder(self, declaring, binding)
         builder.suite(tree.body, self.root)
         builder.bind_nonlocals()
 
@@ -116,14 +111,16 @@ class Scopes:
         return list(dict.fromkeys([self.root, *self.by_node.values()]))
 
     def _look_into(self, node: ast.AST) -> None:
-        lines = replace(self._lines, declaring=())
-        _Builder(self, lines).suite(node.body, self.waiting.pop(node))  # type: ignore[attr-defined]
+        _Builder(self, (), self._binding).suite(node.body, self.waiting.pop(node))  # type: ignore[attr-defined]
 
 
 class _Builder:
-    def __init__(self, scopes: Scopes, lines: KeywordLines) -> None:
+    def __init__(
+        self, scopes: Scopes, declaring: Sequence[int] | None, binding: Sequence[int] | None
+    ) -> None:
         self.scopes = scopes
-        self.lines = lines
+        self.declaring = declaring
+        self.binding = binding
         self.nonlocals: list[tuple[str, Scope, ast.AST]] = []
         self.visitors: dict[type[ast.AST], Callable[[_Builder, ast.AST, Scope], None]] = {}
 
@@ -170,11 +167,11 @@ class _Builder:
     def later(self, node: ast.AST) -> bool:
         """Return whether a function may be looked into later, as it is known to declare no name of an
         outer scope."""
-        return not _may_span(self.lines.declaring, node)
+        return not _may_span(self.declaring, node)
 
     def expression(self, node: ast.expr, scope: Scope) -> None:
         """Visit an expression that is evaluated, unless it is known to open no scope and to bind no name."""
-        if _may_span(self.lines.binding, node):
+        if _may_span(self.binding, node):
             self.visit(node, scope)
 
     def visit_Expr(self, node: ast.Expr, scope: Scope) -> None:

@@ -72,7 +72,7 @@ def reduce(
     reported: set[tuple[str, str, str]] = set()  # the places of uses that earlier passes left open
     session = Session() if run.recalled is not None else None  # a proof begins again each time
     for number in range(1, _MAX_PASSES + 1):
-        specialized, followed = specialize_once(output, pruned, setting, run.recalled or NO_MEMO, session)
+        specialized, followed = specialize_once(output, pruned, setting, run.recalled, session)
         specialized.leftovers = [use for use in specialized.leftovers if _place(use) not in reported]
         reported |= set(map(_place, specialized.leftovers))
         open_uses = unresolved_uses.problems(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -79,14 +81,18 @@ def _taken(out: Path) -> BuildError:
 
 
 def _write(out: Path, text: str) -> None:
-    """Write the file, unless one is there. Raises BuildError C001, E002."""
+    """Write the file whole, unless one is there. Raises BuildError C001, E002."""
+    part = out.with_name(f".{out.name}.{os.getpid()}.new")
     try:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(text)
+        part.write_text(text, "utf-8")
+        os.link(part, out)  # unlike a renaming, it never replaces
     except FileExistsError:
         raise _taken(out) from None
     except OSError as error:
         raise fail("E002", f"{out} cannot be written: {error.strerror or error}.") from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
 
 
 def _build(request: options.Request) -> bool:

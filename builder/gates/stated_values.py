@@ -20,10 +20,9 @@ from builder.graph.names import module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact
 from builder.memo import remembered
-from builder.source.class_constants import class_constants
 from builder.source.fields import nodes
 from builder.source.parse import parse
-from builder.source.words import file_counts
+from builder.source.words import class_constants, file_counts
 
 _CLASS_HINT = "state the value that the class gives, declare the attribute absent, or except its name"
 _FIELD_HINT = (

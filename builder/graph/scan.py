@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from builder.graph.callers import Callers
 from builder.graph.modules import (
     Definition,
     DefinitionKind,
@@ -18,7 +17,7 @@ from builder.graph.modules import (
     Summary,
 )
 from builder.graph.names import absolute, imported_module
-from builder.graph.strings import bindings, mentions, references, words
+from builder.graph.strings import Callers, bindings, mentions, references, words
 from builder.source.fields import constant_text, last_name, nodes
 from builder.source.parse import parse
 

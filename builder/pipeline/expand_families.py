@@ -18,8 +18,7 @@ from builder.manifest.statements import Absent, Batch, Fact, FactKind, Option, S
 from builder.memo import remembered
 from builder.pipeline.ranges import matches_nothing
 from builder.select.families import Families, Member
-from builder.source.class_constants import class_constants
-from builder.source.words import file_counts
+from builder.source.words import class_constants, file_counts
 from builder.tree import Snapshot
 
 #: Names of questions, which code asks before it does something: the answer is true or false.

@@ -21,10 +21,10 @@ from builder.pipeline.starts import edges_of, roots
 from builder.select.patterns import PatternSet
 from builder.source.words import identifier_counts
 from builder.specialize.evaluating.facts import Facts
+from builder.specialize.fixpoint import Session, specialize
 from builder.specialize.leftovers import Leftover
 from builder.specialize.program import Memo, Policy, Program
 from builder.specialize.results import Specialized
-from builder.specialize.session import Session, specialize
 from builder.tree import Snapshot
 
 #: The most times that an output is specialized. Two or three are usual; what a later pass would remove stays.

@@ -17,8 +17,8 @@ from builder.pipeline.answers.readings import requirement_reasons
 from builder.pipeline.answers.surface import item_answer
 from builder.pipeline.attribution import RemovedLines
 from builder.pipeline.measure import Figures
-from builder.source.headings import defined_names
 from builder.source.textdiff import hunks
+from builder.source.words import defined_names
 from builder.tree import GITLINK, SYMLINK
 from builder.upstream.model import Upstream
 

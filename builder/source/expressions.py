@@ -8,9 +8,21 @@ import re
 
 from builder.source.ops import DropAnnotation, DropGuard, Operands, Replace, by_itself
 from builder.source.parse import Module, own_parentheses, parse
-from builder.source.precedence import binds, wanted
 from builder.source.spans import Span
 
+LOOSEST, TERNARY, OR, AND, NOT, COMPARISON, BIT_OR = range(7)
+
+_UNARY, _POWER, _AWAIT, ATOM = 12, 13, 14, 15
+
+_BINARY: dict[type[ast.operator], int] = {
+    ast.BitOr: 6, ast.BitXor: 7, ast.BitAnd: 8, ast.LShift: 9, ast.RShift: 9, ast.Add: 10, ast.Sub: 10,
+    ast.Mult: 11, ast.Div: 11, ast.FloorDiv: 11, ast.Mod: 11, ast.MatMult: 11, ast.Pow: _POWER,
+}  # fmt: skip
+_FIXED: dict[type[ast.expr], int] = {
+    ast.NamedExpr: LOOSEST, ast.Yield: LOOSEST, ast.YieldFrom: LOOSEST, ast.Tuple: LOOSEST,
+    ast.Starred: LOOSEST, ast.Lambda: TERNARY, ast.IfExp: TERNARY, ast.Compare: COMPARISON,
+    ast.Await: _AWAIT,
+}  # fmt: skip
 _WORD_BEFORE = re.compile(rb"([A-Za-z_][A-Za-z_0-9]*)\Z")
 _WORD = re.compile(rb"[A-Za-z_0-9\x80-\xff]")
 _ATOM = (ast.Name, ast.Constant, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Dict, ast.Set)
@@ -227,3 +239,50 @@ def guard_spans(module: Module, op: DropGuard) -> list[Span]:
     start = module.extent(case.pattern, 0, module.start(case.guard))[1]
     end = module.extent(case.guard, start, module.start(case.body[0]))[1]
     return [(start, end, b"")]
+
+
+def binds(node: ast.expr) -> int:
+    """How tightly an expression holds together; a tuple counts without parentheses."""
+    if isinstance(node, ast.BoolOp):
+        return OR if isinstance(node.op, ast.Or) else AND
+    if isinstance(node, ast.UnaryOp):
+        return NOT if isinstance(node.op, ast.Not) else _UNARY
+    if isinstance(node, ast.BinOp):
+        return _BINARY[type(node.op)]
+    return _FIXED.get(type(node), ATOM)
+
+
+def wanted(parent: ast.AST, node: ast.expr) -> int:
+    """How tightly an expression must bind to stand without parentheses where `node` stands."""
+    if isinstance(parent, ast.BoolOp):
+        return AND if isinstance(parent.op, ast.Or) else NOT
+    if isinstance(parent, ast.UnaryOp):
+        return NOT if isinstance(parent.op, ast.Not) else _UNARY
+    if isinstance(parent, ast.BinOp):
+        return _operand(parent, node)
+    if isinstance(parent, ast.Compare):
+        return BIT_OR
+    if isinstance(parent, ast.IfExp):
+        return TERNARY if node is parent.orelse else OR
+    if isinstance(parent, ast.comprehension):
+        return OR
+    if isinstance(parent, ast.Starred):
+        return BIT_OR
+    if isinstance(parent, ast.Dict):
+        return BIT_OR if any(k is None and v is node for k, v in _entries(parent)) else TERNARY
+    if isinstance(parent, (ast.Attribute, ast.Await)):
+        return ATOM
+    if isinstance(parent, (ast.Call, ast.Subscript)):
+        return ATOM if node is getattr(parent, "func", getattr(parent, "value", None)) else TERNARY
+    return TERNARY
+
+
+def _operand(parent: ast.BinOp, node: ast.expr) -> int:
+    if isinstance(parent.op, ast.Pow):
+        return _AWAIT if node is parent.left else _UNARY
+    level = _BINARY[type(parent.op)]
+    return level if node is parent.left else level + 1
+
+
+def _entries(parent: ast.Dict) -> list[tuple[ast.expr | None, ast.expr]]:
+    return list(zip(parent.keys, parent.values, strict=True))

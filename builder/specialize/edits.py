@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from builder.source.agreement import agrees, first_difference
 from builder.source.ops import Op
+from builder.source.oracle import agrees, first_difference
 from builder.source.splice import splice
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.text_index.content import Contents

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 
 from builder.source.fields import nodes
-from builder.specialize.dead_code.hierarchy import INERT_BASES, Class, Hierarchy, defines_method
+from builder.specialize.dead_code.hierarchy import INERT_BASES, Class, Hierarchy
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.given_fields import given_uses
 from builder.specialize.leftovers import Leftover, use_of
@@ -45,7 +45,7 @@ def _exposed(
     world: SpecializerWorld, hierarchy: Hierarchy, cls: Class, method: str, name: str
 ) -> Iterator[Leftover]:
     inherited = (base for base in hierarchy.lineage(cls).classes if base.node is not cls.node)
-    within = any(defines_method(base.node, method) for base in inherited) and _is_called(world, method)
+    within = any(base.binds(method) for base in inherited) and _is_called(world, method)
     if within or any(_has_method(base, method) for base in hierarchy.lineage(cls).external):
         yield use_of(cls.unit, cls.node, f"{cls.node.name}.{method}", name, cls.scope.qualname)
 

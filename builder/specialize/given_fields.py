@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from builder.source.fields import nodes
 from builder.specialize.dead_code.hierarchy import Class, Hierarchy
 from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.evaluating.names import names_of, text
-from builder.specialize.evaluating.own_class import is_own_class
-from builder.specialize.folding.reads import names_given
+from builder.specialize.evaluating.names import is_own_class, names_of, text
+from builder.specialize.folding.positions import names_given
 from builder.specialize.leftovers import Leftover, use_of
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit, told

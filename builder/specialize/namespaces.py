@@ -11,7 +11,7 @@ from itertools import chain
 
 from builder.graph.names import absolute, package_of
 from builder.source.fields import bound_name
-from builder.specialize.text_index.module_bindings import Imported, imported
+from builder.specialize.evaluating.scopes import Imported, imported
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit, told
 from builder.specialize.world import SpecializerWorld

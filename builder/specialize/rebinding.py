@@ -9,19 +9,18 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from builder.graph.names import imported_module
-from builder.source.fields import bound_name, nodes
+from builder.source.fields import nodes
 from builder.specialize.attributes import attribute_stores
 from builder.specialize.dead_code.dynamic_names import formed_in
 from builder.specialize.evaluating.names import longest_word, names_in_class, names_of
 from builder.specialize.namespaces import holds_itself, lists_own_names, modules_held
 from builder.specialize.text_index.content import Content
 from builder.specialize.text_index.text_search import nodes_on, refers
-from builder.specialize.unit import Unit, told
+from builder.specialize.unit import Unit, once, told
 from builder.specialize.world import SpecializerWorld, question
 
 if TYPE_CHECKING:
@@ -51,8 +50,6 @@ _ASKS_FOR_ANNOTATIONS = frozenset([
 ])  # fmt: skip
 #: What names of modules that tests use to write names.
 _OF_TESTS = frozenset([b"mock", b"monkeypatch"])
-
-_NAMES_OF: dict[bytes, Mapping[str, list[ast.AST]]] = {}
 
 
 @question
@@ -305,41 +302,34 @@ def gives_attributes(base: ast.expr) -> bool:
 def is_alias(world: SpecializerWorld, module: str, name: str) -> bool:
     """Return whether a name of a removed module is only another name for something that exists all the
     same."""
-    for binding in _removed_names(world, module).get(name, ()):
-        if isinstance(binding, ast.ImportFrom):
+    unit = _removed(world, module)
+    for binding in unit.scopes.root.names.get(name, ()) if unit is not None else ():
+        node, value = binding.node, binding.value
+        if unit is None or node not in unit.module.tree.body:
+            continue
+        if isinstance(node, ast.ImportFrom) and binding.alias is not None:
             package = module if world.is_folder(module) else module.rpartition(".")[0]
-            home = imported_module(binding, package)
-            original = next(a.name for a in binding.names if (a.asname or a.name) == name)
+            home, original = imported_module(node, package), binding.alias.name
             if world.module_gone(home) is None and not world.is_gone(f"{home}.{original}"):
                 return True
             if home in world.removed_files and is_alias(world, home, original):
                 return True
-        elif isinstance(binding, ast.Import):
-            if not any(world.module_gone(alias.name) for alias in binding.names):
+        elif isinstance(node, ast.Import):
+            if not any(world.module_gone(alias.name) for alias in node.names):
                 return True
-        elif isinstance(binding, (ast.Name, ast.Attribute)):
-            first = ast.unparse(binding).partition(".")[0]
+        elif isinstance(value, (ast.Name, ast.Attribute)):
+            first = ast.unparse(value).partition(".")[0]
             if hasattr(builtins, first) or is_alias(world, module, first):
                 return True
     return False
 
 
-def _removed_names(world: SpecializerWorld, module: str) -> Mapping[str, list[ast.AST]]:
-    """What the statements at the top of a removed module bind: imports, and what is assigned."""
-    data = world.removed_files.get(module, b"")
-    if data not in _NAMES_OF:
-        names: dict[str, list[ast.AST]] = {}
-        with suppress(SyntaxError, ValueError):
-            for stmt in ast.parse(data).body:
-                if isinstance(stmt, (ast.Import, ast.ImportFrom)):
-                    for alias in stmt.names:
-                        names.setdefault(bound_name(stmt, alias), []).append(stmt)
-                elif isinstance(stmt, ast.Assign):
-                    for target in stmt.targets:
-                        if isinstance(target, ast.Name):
-                            names.setdefault(target.id, []).append(stmt.value)
-        _NAMES_OF[data] = names
-    return _NAMES_OF[data]
+@once
+def _removed(world: SpecializerWorld, module: str) -> Unit | None:
+    """A removed module as upstream has it."""
+    with suppress(KeyError, SyntaxError):
+        return Unit(module, module, world.contents.of(world.removed_files[module]))
+    return None
 
 
 @question

@@ -6,13 +6,21 @@ import ast
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from builder.graph.names import imported_module, package_of
 from builder.source.parse import BOM, Module, line_starts, parse
 from builder.specialize.evaluating.scopes import Comprehension, Scope, Scopes
 from builder.specialize.text_index.content import Content, Question
 
+
+class Keeper(Protocol):
+    """What keeps results: what of it changes is no part of them, or one of the other arguments."""
+
+    derived: dict[Any, Any]
+
+
+K = TypeVar("K", bound=Keeper)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -148,5 +156,19 @@ def told(find: Callable[Concatenate[Unit, P], T]) -> Callable[Concatenate[Unit, 
     def asked(unit: Unit, /, *args: P.args, **kwargs: P.kwargs) -> T:
         question = kind, unit.path, unit.name, *args
         return unit.told(question, lambda: find(unit, *args, **kwargs))
+
+    return asked
+
+
+def once(find: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[K, P], T]:
+    """Make a function find a result once for its first argument, which keeps it."""
+
+    @wraps(find)
+    def asked(keeper: K, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        key = (find, *args)
+        if key not in keeper.derived:
+            keeper.derived[key] = find(keeper, *args, **kwargs)
+        found: T = keeper.derived[key]
+        return found
 
     return asked

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple, ParamSpec
 
 from builder.graph.names import packages_around
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
-from builder.specialize.evaluating.scopes import Binding
-from builder.specialize.text_index.content import Content, Contents
-from builder.specialize.text_index.identifier_index import IdentifierIndex
-from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.text_index.module_bindings import (
+from builder.specialize.evaluating.scopes import (
+    Binding,
     Imported,
     ModuleBindings,
     imported_by,
     module_bindings,
 )
+from builder.specialize.text_index.content import Content, Contents
+from builder.specialize.text_index.identifier_index import IdentifierIndex
+from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.unit import Unit
 
 P = ParamSpec("P")
@@ -105,7 +105,7 @@ class SpecializerWorld:
         self.facts = facts
         self.memory = memory
         self._known = known
-        self.words, self.links = known.words, known.links
+        self.contents, self.words, self.links = known.contents, known.words, known.links
         self.links = (
             known.links if known.links is not None else ImportIndex(files, names, self.words, known.contents)
         )
@@ -127,7 +127,7 @@ class SpecializerWorld:
 
     def content(self, path: str) -> Content:
         """What the text of a file tells without being parsed."""
-        return self._known.contents.of(self.files[path])
+        return self.contents.of(self.files[path])
 
     def module_bindings(self, path: str) -> ModuleBindings:
         """What a file binds at its top level; raises SyntaxError."""

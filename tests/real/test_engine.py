@@ -12,8 +12,8 @@ from pins import NEEDS_MIRROR, ROOT, SEED
 from builder.manifest.load import load_default
 from builder.pipeline.prune import python_modules
 from builder.specialize.evaluating.facts import Facts
+from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Policy, Program
-from builder.specialize.session import specialize
 from builder.upstream.model import snapshot
 
 POINTS = {

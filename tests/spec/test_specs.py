@@ -10,9 +10,9 @@ import pytest
 from pages import Section, sections
 from small_package import facts_of, module_of
 
+from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Policy, Program
 from builder.specialize.results import Specialized
-from builder.specialize.session import specialize
 
 HERE = Path(__file__).parent
 BASE = "facts: {quiet_imports: [plat, torch, other]}\n"

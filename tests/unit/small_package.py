@@ -10,10 +10,10 @@ from manifest_text import BATCH, manifest
 
 from builder.specialize import final_texts
 from builder.specialize.evaluating.facts import Facts, KnownValue
+from builder.specialize.fixpoint import specialize
 from builder.specialize.fold_cache import Recall
 from builder.specialize.program import Memo, Policy, Program
 from builder.specialize.results import Specialized
-from builder.specialize.session import specialize
 
 #: `pkg.platform` is where the predicates of the tests are defined
 PLATFORM = """

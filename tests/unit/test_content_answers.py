@@ -11,8 +11,8 @@ import pytest
 from builder.source import parse as parsing
 from builder.source.parse import Module
 from builder.specialize.evaluating.facts import Facts
+from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Memo, Policy, Program
-from builder.specialize.session import specialize
 from builder.specialize.text_index.content import Contents, Question
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.text_search import loads

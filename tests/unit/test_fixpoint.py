@@ -11,8 +11,8 @@ from small_package import FACTS, module_of, output, run, sources
 from builder.errors import Mark
 from builder.manifest.statements import Absent
 from builder.specialize.evaluating.facts import Facts, KnownValue
+from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Policy, Program
-from builder.specialize.session import specialize
 
 #: uses of most of what the engine does: constants over files, predicates, modules that are gone
 FILES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from small_package import module_of, run, sources
 
 from builder.specialize.evaluating.facts import Facts, Registry
+from builder.specialize.fixpoint import Session, specialize
 from builder.specialize.program import Policy, Program
-from builder.specialize.session import Session, specialize
 
 ASKED = frozenset(["pkg.rows.get"])
 FACTS = Facts(registries=(Registry("pkg.rows.Row", "op", "target", "pkg.rows.add", "pkg.rows.table", ASKED),))

@@ -13,7 +13,7 @@ import pytest
 
 from builder import ruff
 from builder.errors import BuildError
-from builder.specialize.format_edits import format_files
+from builder.specialize.final_texts import format_files
 
 
 def stand_in(folder: Path, script: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from textwrap import dedent
 
 from builder.specialize.evaluating.facts import Facts, KnownValue
+from builder.specialize.fixpoint import Session, specialize
 from builder.specialize.program import Policy, Program
 from builder.specialize.results import Specialized
-from builder.specialize.session import Session, specialize
 
 FACTS = Facts(
     predicates={"pkg.platform.is_npu": KnownValue(False)}, quiet_imports=frozenset(["decord", "pkg.b"])

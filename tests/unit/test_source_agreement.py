@@ -28,7 +28,7 @@ from builder.source.ops import (
 from builder.source.oracle import expected
 from builder.source.parse import Module, documentation, parse
 from builder.source.splice import splice
-from builder.specialize.format_edits import format_edits, format_files
+from builder.specialize.final_texts import format_edits, format_files
 
 LONG = settings.get_current_profile_name() == "long"
 

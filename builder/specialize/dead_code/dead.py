@@ -21,7 +21,6 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.evaluating.names import names_in_class
 from builder.specialize.evaluating.scopes import Scope, Scopes
-from builder.specialize.once import once
 from builder.specialize.program import Policy, Program
 from builder.specialize.text_index.content import Content, Contents
 from builder.specialize.text_index.identifier_index import IdentifierIndex
@@ -35,7 +34,7 @@ from builder.specialize.text_index.text_search import (
     refers_within,
     string_names,
 )
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, once
 from builder.specialize.world import SpecializerWorld
 
 #: A name that occurs more often than this outside definitions is alive for all practical purposes.

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from builder.graph.names import packages_around
-from builder.source.fields import inner_nodes, nodes
+from builder.source.fields import nodes
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
-from builder.specialize.once import once
 from builder.specialize.text_index.text_search import classes_called, nodes_on
-from builder.specialize.unit import Unit
+from builder.specialize.unit import Unit, once
 from builder.specialize.world import SpecializerWorld
 
 _EXCEPTIONS = frozenset(
@@ -68,29 +67,9 @@ class Class:
     def qualified(self) -> str:
         return ".".join(part for part in (self.unit.name, self.scope.qualname, self.node.name) if part)
 
-
-def defines_method(node: ast.ClassDef, name: str) -> bool:
-    """Return whether the body of a class binds a name, at whatever depth of conditions."""
-    for inner in statements_of(node):
-        if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)) and inner.name == name:
-            return True
-        if isinstance(inner, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id == name for t in inner.targets
-        ):
-            return True
-    return False
-
-
-def statements_of(node: ast.ClassDef) -> Iterator[ast.stmt]:
-    """The statements of the body of a class, at whatever depth of conditions."""
-    todo: list[ast.stmt] = list(node.body)
-    while todo:
-        stmt = todo.pop()
-        yield stmt
-        if isinstance(stmt, (ast.If, ast.Try, ast.With)):
-            todo += [inner for inner in inner_nodes(stmt) if isinstance(inner, ast.stmt)]
-            for handler in getattr(stmt, "handlers", ()):
-                todo += handler.body
+    def binds(self, name: str) -> bool:
+        """Return whether the body binds a name, at whatever depth of conditions."""
+        return name in self.unit.scopes.of(self.node).names
 
 
 def is_in_program(world: SpecializerWorld, name: str) -> bool:
@@ -140,7 +119,7 @@ class Hierarchy:
             func = decorator.func if isinstance(decorator, ast.Call) else decorator
             if evaluator.qualified(func, cls.scope) not in HARMLESS_CLASS_DECORATORS:
                 found.open = True
-        if any(defines_method(cls.node, name) for name in ("__init_subclass__", "__class_getitem__")):
+        if cls.binds("__init_subclass__") or cls.binds("__class_getitem__"):
             found.open = True
         for base in cls.node.bases:
             name = evaluator.qualified(base.value if isinstance(base, ast.Subscript) else base, cls.scope)

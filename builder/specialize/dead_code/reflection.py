@@ -20,9 +20,8 @@ from builder.specialize.namespaces import (
     modules_held,
     uses_of,
 )
-from builder.specialize.once import once
 from builder.specialize.text_index.text_search import DEFINITIONS
-from builder.specialize.unit import Unit, told
+from builder.specialize.unit import Unit, once, told
 from builder.specialize.world import SpecializerWorld
 
 #: What loads a module by a name, which no import statement shows.

@@ -1,4 +1,7 @@
-"""What the facts say of comparisons: of two values, a member and a collection, or a subject and a pattern."""
+"""What the facts say of comparisons: of two values, a member and a collection, or a subject and a pattern.
+
+Of collections of texts that have a name only tuples and frozen sets count, which nothing can change.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ from builder.source.fields import nodes
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import converts, names_of, operands, says, scalar, text
 from builder.specialize.evaluating.scopes import Scope
-from builder.specialize.folding.named_collections import lists_only_absent
-from builder.specialize.rebinding import is_class, part_of_value, written_otherwise
+from builder.specialize.rebinding import is_class, part_of_value, rebound, written_otherwise
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld, question
 
 if TYPE_CHECKING:
     from builder.specialize.evaluating.evaluate import Evaluator
@@ -22,6 +26,10 @@ _LITERALS = (ast.Tuple, ast.List, ast.Set)
 _ORDER: Mapping[type[ast.cmpop], Callable[..., bool]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
+
+#: Calls that make collections which nothing can change, and others.
+_FROZEN = frozenset(["frozenset", "tuple"])
+_MAKERS = _FROZEN | {"list", "set", "sorted"}
 
 
 class Comparisons:
@@ -241,3 +249,72 @@ def _equal(one: Scalar, two: object, identity: bool) -> bool | None:
     if type(one) is not type(two) or one != two:
         return False
     return True if one is None or isinstance(one, bool) else None
+
+
+@question
+def lists_only_absent(world: SpecializerWorld, qualified: str, *names: str) -> bool:
+    """Return whether a name is that of a collection whose texts the option `names` never has."""
+    texts = _listed(world, qualified, ())
+    return texts is not None and all(world.facts.never_has(names, each) for each in texts)
+
+
+@question
+def is_collection(world: SpecializerWorld, qualified: str) -> bool:
+    """Return whether a name is that of a collection of texts."""
+    return _listed(world, qualified, ()) is not None
+
+
+def _listed(world: SpecializerWorld, qualified: str, busy: Sequence[str]) -> list[str] | None:
+    """The texts in what the one binding of a module-level name gives it."""
+    module, _, name = qualified.rpartition(".")
+    path = world.paths.get(module)
+    if path is None or qualified in busy:
+        return None
+    unit = world.unit(path)
+    frozen = _frozen(unit, name)
+    if frozen is None or rebound(world, qualified):
+        return None
+    return _texts(world, unit, frozen, (*busy, qualified))
+
+
+def _frozen(unit: Unit, name: str) -> ast.expr | None:
+    """What a name of the module is bound to once, if nothing can change it."""
+    values = [binding.value for binding in unit.scopes.root.names.get(name, ())]
+    return values[0] if len(values) == 1 and values[0] is not None and _is_frozen(values[0]) else None
+
+
+def _is_frozen(node: ast.expr) -> bool:
+    match node:
+        case ast.BinOp(left=left):
+            return _is_frozen(left)
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _FROZEN
+    return isinstance(node, (ast.Attribute, ast.Name, ast.Tuple))
+
+
+def _texts(
+    world: SpecializerWorld, unit: Unit, node: ast.expr | None, busy: Sequence[str]
+) -> list[str] | None:
+    from builder.specialize.evaluating.evaluate import Evaluator  # which asks about this itself
+
+    match node:
+        case ast.Constant(value=str(said)):
+            return [said]
+        case ast.Name() | ast.Attribute():
+            named = Evaluator(world, unit).qualified(node, unit.scopes.root)
+            return _listed(world, named, busy) if isinstance(named, str) else None
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+            if not all(isinstance(part, (ast.Constant, ast.Starred)) for part in parts):
+                return None
+        case ast.Call(func=ast.Name(id=name), args=[*parts], keywords=[]) if (
+            name in _MAKERS and len(parts) < 2 and not any(isinstance(p, ast.Constant) for p in parts)
+        ):
+            pass  # of a text these make letters
+        case ast.BinOp(left=left, op=ast.Add() | ast.BitOr(), right=right):
+            parts = [left, right]
+        case ast.Starred(value=part) if not isinstance(part, ast.Constant):
+            parts = [part]
+        case _:
+            return None
+    found = [_texts(world, unit, part, busy) for part in parts]
+    return None if None in found else [text for texts in found if texts is not None for text in texts]

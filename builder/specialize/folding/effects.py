@@ -11,10 +11,10 @@ import re
 from typing import TYPE_CHECKING
 
 from builder.source.fields import inner_nodes, nodes
+from builder.specialize.evaluating.comparisons import is_collection
 from builder.specialize.evaluating.facts import PURE_BUILTINS, PURE_METHODS, KnownValue
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope
-from builder.specialize.folding.named_collections import is_collection
 
 if TYPE_CHECKING:
     from builder.specialize.evaluating.evaluate import Evaluator

@@ -11,14 +11,12 @@ from builder.source.ops import DropItem, Op, Operands, Replace
 from builder.specialize.attributes import attribute_bound, attribute_read, bound_by_heir, destination_read
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
-from builder.specialize.evaluating.names import names_of, says, scalar, text
-from builder.specialize.evaluating.own_class import class_of_self, own_class
+from builder.specialize.evaluating.names import class_of_self, names_of, own_class, says, scalar, text
 from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
 from builder.specialize.folding.binding_guard import never_binds
 from builder.specialize.folding.effects import leaves_trace
-from builder.specialize.folding.positions import unseen, unseen_in
-from builder.specialize.folding.reads import key_named
+from builder.specialize.folding.positions import key_named, unseen, unseen_in
 from builder.specialize.rebinding import defined_elsewhere, module_removed
 
 _IN = (ast.In, ast.NotIn)

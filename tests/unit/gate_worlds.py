@@ -10,6 +10,7 @@ from builder.analysis.removals import Removals, index_removals
 from builder.errors import Mark
 from builder.manifest.model import Guarantees, Manifest, Roots, Upstream
 from builder.manifest.statements import Batch, Edit, Rule
+from builder.surface.model import Place
 from builder.tree import FILE, GITLINK, Entry, Snapshot, Tree, blob_id
 
 PACKAGES = {"pkg": "python/pkg"}
@@ -64,3 +65,7 @@ def dropped(name: str, batch: str) -> Removals:
     mark = Mark("manifest.yaml", 3, 5)
     edit = Edit("drop", name, batch, "why", mark=mark)
     return index_removals(manifest(batches=(Batch(batch, "why", mark, edits=(edit,)),)), {}, {})
+
+
+def no_account(place: Place) -> None:
+    """Account for nothing that was read at a place."""

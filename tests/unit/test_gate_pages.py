@@ -21,7 +21,7 @@ from builder.analysis.indexed_tree import world
 from builder.analysis.removals import index_removals
 from builder.analysis.surface_diff import Surfaces, compare
 from builder.errors import Problem
-from builder.gates import extensions
+from builder.gates import extensions, words
 from builder.gates.surface import problems
 from builder.manifest.model import Manifest
 from builder.pipeline.verify import TREE_GATES
@@ -46,14 +46,14 @@ def trees(case: Mapping[str, Any]) -> tuple[Snapshot, Snapshot]:
     made = []
     for key in ("also", "after"):
         for path, text in case.get(key, {}).items():
-            texts[path_of(path)] = _changed(texts.get(path_of(path)), text)
+            texts[path_of(path)] = changed(texts.get(path_of(path)), text)
         made.append(snapshot({path: text for path, text in texts.items() if text is not None}))
     return made[0], made[1]
 
 
-def _changed(old: Any, new: Any) -> Any:
+def changed(old: Any, new: Any) -> Any:
     for part, other in new.items() if isinstance(new, dict) else ():
-        assert old.count(part) == 1, part
+        assert part in old, part
         old = old.replace(part, other)
     return old if isinstance(new, dict) else new
 
@@ -91,6 +91,8 @@ def test_a_gate_says_what_its_page_shows(case: Mapping[str, Any]) -> None:
         told(problems(surfaces, worlds[1]), case.get("problems", []), gate)
     elif gate == "extensions":
         told(extensions.check(*worlds, asked, removals), case.get("problems", []), "G008")
+    elif gate == "words":
+        told(words.check(worlds[1], asked), case.get("problems", []), "G007")
     else:
         told(TREE_GATES[gate](*worlds, asked, removals), case.get("problems", []), gate)
 

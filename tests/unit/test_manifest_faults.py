@@ -212,3 +212,32 @@ def test_no_data_makes_the_loader_raise_anything_but_coded_problems(data: object
     text = HEAD + json.dumps({key: data})[1:-1].replace('":', '": ', 1) + "\n"
     for problem in problems(text):
         assert problem.message.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("models", "code", "words"),
+    [
+        ("[]", "M004", "holds nothing"),
+        ("two", "M004", "not written as it should be"),  # one model is a list too
+        ("[two/three]", "M004", "not written as it should be"),
+        ("[{nam: two}]", "M005", "`nam` is not known"),
+        ("{name: two}", "M004", "must be a list or text"),
+    ],
+)
+def test_models_are_checked_by_the_schema(models: str, code: str, words: str) -> None:
+    text = HEAD + f"facts: {{values: {{a.b: {{value: null, models: {models}}}}}}}\nbatches: []\n"
+    found = problems(text)
+    assert any(p.code == code and words in p.message for p in found), found
+
+
+def test_a_misspelt_key_is_recognised() -> None:
+    (problem,) = problems(HEAD + "facts: {values: {a.b: {value: null, model: [two]}}}\nbatches: []\n")
+    assert (problem.code, problem.hint) == ("M005", "did you mean `models`?")
+
+
+@pytest.mark.parametrize("model", ["{name: one, defines: Two}", "{optional: an example}"])
+def test_a_model_is_named_in_one_way_only(model: str) -> None:
+    (problem,) = problems(HEAD + f"batches:\n  - {{id: a, why: b, models: [{model}]}}\n")
+    assert problem.code == "M004"
+    keys = "`name`, `architectures`, `defines` or `parameter`"
+    assert problem.message.endswith(f"needs exactly one of the keys {keys}.")

@@ -9,7 +9,6 @@ from gate_worlds import manifest as gate_manifest
 from gate_worlds import package, worlds
 from manifest_text import kept, manifest
 from small_package import output
-from test_families import built, text
 
 from builder.analysis.removals import Removals
 from builder.errors import BuildError
@@ -125,29 +124,6 @@ def test_an_effect_in_such_a_condition_stays() -> None:
         }
     )["pkg/main.py"]
     assert "config()" in found and "return 1" not in found
-
-
-def test_a_constant_that_a_module_only_passes_on_is_a_constant_too() -> None:
-    found = built(
-        {
-            "python/pkg/platform.py": "def is_npu():\n    return probe()\n",
-            "python/pkg/flags.py": "from pkg.platform import is_npu\n\n_is_npu = is_npu()\n",
-            "python/pkg/shared.py": """
-                from pkg.flags import _is_npu
-
-
-                def size():
-                    return 1 if _is_npu else 2
-            """,
-            "python/pkg/main.py": """
-                from pkg.shared import _is_npu, size
-
-                if not _is_npu:
-                    print(size())
-            """,
-        }
-    )
-    assert "_is_npu" not in text(found) and "_is_npu" not in text(found, "python/pkg/shared.py")
 
 
 def test_an_import_that_a_decided_condition_repeats_is_no_second_definition() -> None:

@@ -34,6 +34,7 @@ from builder.pipeline.model import Cut
 from builder.tree import Snapshot
 
 HERE = Path(__file__).parent / "cuts"
+BASE = yaml.load(HEAD, yaml.CSafeLoader)
 
 
 def _cases() -> Iterator[Any]:
@@ -55,13 +56,13 @@ def upstream(case: Mapping[str, Any]) -> Snapshot:
 
 
 def stated(case: Mapping[str, Any]) -> Manifest:
-    whole = {**yaml.safe_load(HEAD), **case["manifest"]}
-    whole["roots"] = {**yaml.safe_load(HEAD)["roots"], **whole["roots"]}
-    models = dict(whole["roots"]["models"])
-    models["keep"] = [*models["keep"], *case.get("models", [])]
-    whole["roots"]["models"] = models
+    whole = {**BASE, **case["manifest"]}
+    whole["roots"] = {**BASE["roots"], **whole["roots"]}
+    models = whole["roots"]["models"]
+    whole["roots"]["models"] = {**models, "keep": [*models["keep"], *case.get("models", [])]}
     overlays = {path: text.encode() for path, text in case.get("overlays", {}).items()}
-    found = parse(yaml.safe_dump(whole, sort_keys=False).encode(), "manifest.yaml", overlays, schema())
+    text = yaml.dump(whole, Dumper=yaml.CSafeDumper, sort_keys=False)
+    found = parse(text.encode(), "manifest.yaml", overlays, schema())
     if "with" in case:
         return choose(found, "default", case["with"])
     return without(found, case.get("without", ()))

@@ -46,7 +46,7 @@ def done(case: Mapping[str, Any]) -> Overlaid:
     for statement in [*batch.get("toml", []), *batch.get("anchored", [])]:
         statement.setdefault("file", path)
     overlays = {name: _bytes(data) for name, data in case.get("overlays", {}).items()}
-    rest = yaml.safe_dump({"batches": [{"id": "one", "why": "because", **batch}]}, sort_keys=False)
+    rest = yaml.dump({"batches": [{"id": "one", "why": "because", **batch}]}, sort_keys=False)
     upstream = snapshot({path: before})
     try:
         stated = manifest(rest, overlays)

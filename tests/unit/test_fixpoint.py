@@ -8,8 +8,6 @@ from pathlib import Path
 
 from small_package import FACTS, module_of, output, run, sources
 
-from builder.errors import Mark
-from builder.manifest.statements import Absent
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Policy, Program
@@ -70,25 +68,6 @@ FILES = {
 GONE = ("pkg/gone/__init__.py", "pkg/gone/extra.py")
 
 
-def test_facts_cross_files_and_what_is_gone_leaves_with_its_uses() -> None:
-    after = output(FILES, without=GONE)
-    assert after["pkg/models.py"] == (
-        "tune = None\n\n"
-        '__all__ = ["Model"]\n\n\n'
-        "class Model:\n"
-        '    kinds = {"plain": dict}\n\n'
-        "    def forward(self, x):\n"
-        "        return x\n"
-    )
-    assert "is_npu" not in "".join(after.values())
-
-
-def test_its_own_output_is_left_as_it_is() -> None:
-    first = {**FILES, **output(FILES, without=GONE)}
-    done = run(first, without=GONE)
-    assert not done.files
-
-
 def test_the_order_of_the_files_does_not_matter() -> None:
     forwards = run(FILES, without=GONE)
     backwards = run(dict(reversed(FILES.items())), without=GONE)
@@ -139,65 +118,10 @@ def test_a_name_that_an_overlay_took_is_gone_for_others_too() -> None:
     assert done.lost["pkg.a.taken"] == "an edit of the manifest"
 
 
-def test_an_alias_is_followed_to_where_it_is_used() -> None:
-    after = output(
-        {
-            "pkg/a.py": "from pkg.platform import is_npu\n\nON_NPU = is_npu()\n",
-            "pkg/b.py": "from pkg.a import ON_NPU as slow\n\n\ndef one(x):\n    return x if slow else None\n",
-            "pkg/c.py": "from pkg.b import slow\n\n\ndef two(x):\n    if slow:\n        return x\n",
-            "pkg/d.py": "from pkg import c\n\n\ndef three(x):\n    if c.slow:\n        return x\n    return",
-        }
-    )
-    assert after["pkg/b.py"] == "def one(x):\n    return None\n"
-    assert after["pkg/c.py"] == "def two(x):\n    pass\n"
-    assert "if" not in after["pkg/d.py"]
-
-
-def test_a_name_that_a_function_writes_through_global_is_no_constant() -> None:
-    text = """
-        from pkg.platform import is_npu
-
-        _slow = is_npu()
-
-
-        def switch():
-            global _slow
-            _slow = True
-
-
-        def main(x):
-            {}
-            return 1 if _slow else 2
-    """
-    used = text.replace("{}", "switch()")
-    assert "1 if _slow else 2" in output({"pkg/a.py": used})["pkg/a.py"]
-    dead = text.replace("{}", "if is_npu(): switch()").replace("_slow = is_npu()", "_slow = probe()")
-    assert "global" not in output({"pkg/a.py": dead})["pkg/a.py"]
-
-
 def test_a_file_that_is_not_touched_comes_back_in_no_other_layout() -> None:
     odd = "x = ( 1,\n2 )\ndef  f( ):\n  return x\n"
     done = run({**FILES, "pkg/odd.py": odd}, without=GONE)
     assert "pkg/odd.py" not in done.files
-
-
-def test_text_that_only_looks_like_code_decides_nothing() -> None:
-    text = '''
-        """Once it was:
-
-        if is_npu():
-            slow()
-        """
-        from pkg.platform import is_npu
-
-
-        def main(x):
-            # if is_npu(): slow
-            return "is_npu()" if is_npu() else x
-    '''
-    after = output({"pkg/a.py": text})["pkg/a.py"]
-    assert "if is_npu():\n    slow()" in after
-    assert after.endswith("    # if is_npu(): slow\n    return x\n")
 
 
 def test_a_broken_fact_does_not_make_the_rounds_endless() -> None:
@@ -233,12 +157,58 @@ def test_a_definition_that_a_rule_names_stays_although_nobody_uses_it_any_more()
     assert "_run_npu" not in output(texts)["pkg/attention.py"]
 
 
-def test_an_argument_whose_flag_is_gone_leaves() -> None:
-    source = (
-        "from pkg.gone import FLAG\n\n\ndef add(parser):\n    parser.add_argument(FLAG)\n    return parser\n"
-    )
+USES = """\
+from pkg.platform import is_npu
+
+def main(x):
+    if is_npu():
+        return helper(x)
+    return x
+"""
+
+
+def test_a_chain_of_helpers_over_several_files_leaves_in_one_round() -> None:
+    files = {"pkg/a.py": "from pkg.b import one\n" + USES.replace("helper", "one")}
+    for name, following in (("b", "c"), ("c", "d"), ("d", "e")):
+        files[f"pkg/{name}.py"] = (
+            f"from pkg.{following} import {following}\n\n\n"
+            f"def {'one' if name == 'b' else name}(x):\n    return {following}(x)\n"
+        )
+    files["pkg/e.py"] = "def e(x):\n    return x\n\n\ndef other(x):\n    return x\n"
+    done = run(files)
+    assert {p.removeprefix("pkg/") for p in done.files} >= {"a.py", "b.py", "c.py", "d.py", "e.py"}
+    assert done.files["pkg/e.py"] == b"def other(x):\n    return x\n"
+    assert sorted(done.emptied) == ["pkg/b.py", "pkg/c.py", "pkg/d.py", "pkg/platform.py"]
+
+
+def test_nothing_leaves_files_that_are_ours() -> None:
     done = run(
-        {"pkg/a.py": source},
-        facts=Facts(modules={"pkg.gone": Absent("module", "pkg.gone", "one", mark=Mark("manifest.yaml"))}),
+        {
+            "pkg/a.py": f"def helper(x):\n    return x\n\n\n{USES}",
+            "pkg/ours.py": "def kept():\n    return 1\n",
+        },
+        upstream={"pkg/ours.py": "def kept():\n    return 2\n\n\nkept()\n"},
+        frozen=frozenset(["pkg/ours.py"]),
     )
-    assert b"add_argument" not in done.files["pkg/a.py"]
+    assert "pkg/ours.py" not in done.files
+
+
+def test_what_leaves_with_a_dead_class_is_told_but_not_looked_for() -> None:
+    text = """
+        from pkg.platform import is_npu
+
+        class Helper:
+            def forward(self):
+                return 1
+
+        def main(x):
+            if is_npu():
+                return Helper()
+            return x
+    """
+    other = (
+        "class Other:\n    def forward(self):\n        return 2\n\n\ndef run(x):\n    return x.forward()\n"
+    )
+    done = run({"pkg/a.py": text, "pkg/b.py": other})
+    assert {"pkg.a.Helper", "pkg.a.Helper.forward"} <= done.lost.keys()
+    assert "pkg/b.py" not in done.files

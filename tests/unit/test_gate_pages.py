@@ -61,7 +61,9 @@ def changed(old: Any, new: Any) -> Any:
 def stated(case: Mapping[str, Any]) -> Manifest:
     parts = {"batches": case.get("batches", []), "guarantees": case.get("guarantees")}
     overlays = {path: text.encode() for path, text in case.get("overlays", {}).items()}
-    return manifest(yaml.safe_dump({k: v for k, v in parts.items() if v is not None}), overlays)
+    return manifest(
+        yaml.dump({k: v for k, v in parts.items() if v is not None}, Dumper=yaml.CSafeDumper), overlays
+    )
 
 
 def removed(case: Mapping[str, Any]) -> dict[str, Any]:

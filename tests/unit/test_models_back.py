@@ -8,7 +8,6 @@ import pytest
 from gate_worlds import manifest as gate_manifest
 from gate_worlds import package, worlds
 from manifest_text import kept, manifest
-from small_package import output
 
 from builder.analysis.removals import Removals
 from builder.errors import BuildError
@@ -87,43 +86,6 @@ def test_a_walk_for_models_that_nothing_of_upstream_has_is_an_error() -> None:
     wrong = replace(stated, roots=replace(stated.roots, dynamic=(edge,)))
     with pytest.raises(BuildError, match=r"pkg\.procesors\.\* matches no module"):
         verify(replace(done, manifest=wrong))
-
-
-def test_a_condition_that_a_fact_decides_leaves_no_local_behind() -> None:
-    found = output(
-        {
-            "pkg/main.py": """
-                from pkg.platform import is_npu
-
-
-                def run(config, other):
-                    is_npu_too = config and is_npu()
-                    kept = config and other
-                    if is_npu_too and other:
-                        return 1
-                    return kept
-            """
-        }
-    )["pkg/main.py"]
-    assert "is_npu_too" not in found and "kept = config and other" in found
-
-
-def test_an_effect_in_such_a_condition_stays() -> None:
-    found = output(
-        {
-            "pkg/main.py": """
-                from pkg.platform import is_npu
-
-
-                def run(config):
-                    both = config() and is_npu()
-                    if both:
-                        return 1
-                    return 2
-            """
-        }
-    )["pkg/main.py"]
-    assert "config()" in found and "return 1" not in found
 
 
 def test_an_import_that_a_decided_condition_repeats_is_no_second_definition() -> None:

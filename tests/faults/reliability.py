@@ -34,7 +34,7 @@ _HEAD = """\
 
 <!-- Made by tests/faults/reliability.py from docs/reliability.json.xz: run it again, do not edit. -->
 
-Each group of faults is tried by tests; `tests/faults/groups.py` says by which. A case is one fault that was
+Each group of faults is tried by tests; `tests/faults/groups.yaml` says by which. A case is one fault that was
 tried, or one test: a random test counts once. A group was run with HYPOTHESIS_PROFILE `default` or, where it
 tries hundreds of faults, `long`. Run with Python {python}, {system}.
 

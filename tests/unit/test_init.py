@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from gate_worlds import snapshot as tree
 from manifest_text import schema
 from small_files import FILES
@@ -24,170 +25,17 @@ PACKAGES = {"pkg": "pkg"}
 SOURCE = Source("seed", {"commit": "0" * 40}, "https://example.org/up.git")
 
 
-def case(
-    what: str, stated: dict[str, str], empty: str, name: str, packages: dict[str, str], *entries: str
-) -> Any:
-    """A tree with files that state a project and others, which are empty; and what is read from it."""
-    return pytest.param(stated | dict.fromkeys(empty.split(), ""), name, packages, entries, id=what)
-
-
-@pytest.mark.parametrize(
-    ("files", "name", "packages", "entries"),
-    [
-        case(
-            "src",
-            {"pyproject.toml": '[project]\nname = "My.Thing"\nscripts = {mt = "my_thing.cli:main"}\n'},
-            "src/my_thing/__init__.py src/my_thing/cli.py tests/__init__.py",
-            "My.Thing",
-            {"my_thing": "src/my_thing"},
-            "my_thing.cli",
-        ),
-        case(
-            "setup.py",
-            {
-                "setup.py": 'setup(name="a-b", packages=["ab", "ab.c"], version=V, '
-                'entry_points={"console_scripts": ["ab = ab.run:main"]})\n'
-            },
-            "ab/__init__.py ab/run.py ab/c/__init__.py",
-            "a-b",
-            {"ab": "ab"},
-            "ab.run",
-        ),
-        case(
-            "setup.cfg",
-            {
-                "setup.cfg": "[metadata]\nname = cfg\n"
-                "[options.entry_points]\nconsole_scripts =\n    c = cfg:main\n",
-                "setup.py": "import setuptools\nsetuptools.setup()\n",
-            },
-            "cfg/__init__.py",
-            "cfg",
-            {"cfg": "cfg"},
-            "cfg",
-        ),
-        case(
-            "poetry",
-            {"pyproject.toml": '[tool.poetry]\nname = "poems"\npackages = [{include = "verse"}]\n'},
-            "verse/__init__.py docs/__init__.py",
-            "poems",
-            {"verse": "verse"},
-        ),
-        case(
-            "namespace",
-            {"pyproject.toml": '[project]\nname = "org-tool-kit"\n'},
-            "org/tool/kit/main.py",
-            "org-tool-kit",
-            {"org.tool.kit": "org/tool/kit"},
-        ),
-        case(
-            "below the top",
-            {
-                "lint/pyproject.toml": "[tool.ruff]\n",
-                "python/pyproject.toml": '[project]\nname = "deep"\n',
-                "python/extra/pyproject.toml": '[project]\nname = "extra"\n',
-            },
-            "README.md python/deep/__init__.py python/extra/extra/__init__.py",
-            "deep",
-            {"deep": "python/deep"},
-        ),
-        case(
-            "package-dir",
-            {
-                "pyproject.toml": '[project]\nname = "kernel"\n[tool.setuptools.package-dir]\n"" = "."\n'
-                'kernel = "kernel/api"\n"kernel.src" = "kernel/src"\n'
-            },
-            "kernel/api/__init__.py kernel/src/deep/x.py",
-            "kernel",
-            {"kernel": "kernel/api", "kernel.src": "kernel/src"},
-        ),
-        case(
-            "find_namespace",
-            {
-                "setup.py": "import setuptools as s\ns.setup(name='a', package_dir={'': 'lib'}, "
-                "packages=s.find_namespace_packages('lib', include=['org.*', 'two'], exclude=['org.c*']))\n"
-            },
-            "lib/org/a/__init__.py lib/org/b/sub/x.py lib/org/c/x.py lib/two/x.py lib/three/__init__.py",
-            "a",
-            {"org.a": "lib/org/a", "org.b.sub": "lib/org/b/sub", "two": "lib/two"},
-        ),
-        case(
-            "find in setup.cfg",
-            {
-                "setup.cfg": "[metadata]\nname = a\n[options]\npackages = find:\npackage_dir =\n  = py\n"
-                "[options.packages.find]\nwhere = py\nexclude = *_test\n"
-            },
-            "py/one/__init__.py py/two/__init__.py py/two_test/__init__.py",
-            "a",
-            {"one": "py/one", "two": "py/two"},
-        ),
-        case(
-            "find_packages",
-            {"setup.py": "setup(name='one', packages=find_packages())\n"},
-            "one/__init__.py two/__init__.py tests/__init__.py docs/conf.py",
-            "one",
-            {"one": "one", "two": "two"},
-        ),
-        case(
-            "hatch",
-            {
-                "pyproject.toml": '[build-system]\nbuild-backend = "hatchling.build"\n[project]\nname = "a"\n'
-                '[tool.hatch.build.targets.wheel]\npackages = ["src/one", "lib/two"]\n'
-            },
-            "src/one/__init__.py lib/two/__init__.py src/a/__init__.py",
-            "a",
-            {"one": "src/one", "two": "lib/two"},
-        ),
-        case(
-            "hatch sources",
-            {
-                "pyproject.toml": '[build-system]\nbuild-backend = "hatchling.build"\n[project]\nname = "a"\n'
-                '[tool.hatch.build.targets.wheel]\nonly-include = ["src"]\nsources = ["src"]\n'
-            },
-            "src/one/__init__.py src/two/__init__.py",
-            "a",
-            {"one": "src/one", "two": "src/two"},
-        ),
-        case(
-            "poetry from",
-            {
-                "pyproject.toml": '[tool.poetry]\nname = "a"\n'
-                'packages = [{include = "one", from = "lib"}, {include = "org/two/**/*.py"}]\n'
-            },
-            "lib/one/__init__.py org/two/__init__.py a/__init__.py",
-            "a",
-            {"one": "lib/one", "org.two": "org/two"},
-        ),
-        case(
-            "flit",
-            {
-                "pyproject.toml": '[build-system]\nbuild-backend = "flit_core.buildapi"\n'
-                '[tool.flit.metadata]\nmodule = "verse"\n'
-            },
-            "src/verse/__init__.py src/other/__init__.py",
-            "verse",
-            {"verse": "src/verse"},
-        ),
-        case(
-            "several in src",
-            {"pyproject.toml": '[project]\nname = "a"\n'},
-            "src/one/__init__.py src/two/__init__.py tools/__init__.py",
-            "a",
-            {"one": "src/one", "two": "src/two"},
-        ),
-        case(
-            "nothing stated",
-            {"setup.py": "setup(name=NAME)\n"},
-            "one/__init__.py two/__init__.py",
-            "one",
-            {"one": "one", "two": "two"},
-        ),
-    ],
+PROJECTS: dict[str, Any] = yaml.load(
+    Path(__file__).with_name("projects.yaml").read_text("utf-8"), yaml.CSafeLoader
 )
-def test_name_packages_and_entry_points_are_read_from_what_the_build_backend_is_told(
-    files: dict[str, str], name: str, packages: dict[str, str], entries: tuple[str, ...]
-) -> None:
-    found = project.find(tree(files))
-    assert (found.name, found.packages, found.entries) == (name, packages, entries)
+
+
+@pytest.mark.parametrize("case", PROJECTS)
+def test_name_packages_and_entry_points_are_read_from_what_the_build_backend_is_told(case: str) -> None:
+    stated = PROJECTS[case]
+    found = project.find(tree({**stated["files"], **dict.fromkeys(stated["empty"], "")}))
+    assert (found.name, found.packages) == (stated["name"], stated["packages"])
+    assert list(found.entries) == stated.get("entries", [])
 
 
 @pytest.mark.parametrize(
@@ -362,8 +210,6 @@ def test_the_text_is_a_valid_manifest_whatever_the_paths_are_called() -> None:
     "text", ["yes", "1.5", "null", "a: b", "#x", "", " a", "a ", "it's", '"', "-", "a\nb"]
 )
 def test_a_text_that_yaml_would_read_as_something_else_is_quoted(text: str) -> None:
-    import yaml
-
     assert quoted(text).startswith('"') or "'" in text
     assert yaml.safe_load(f"x: {quoted(text)}") == {"x": text}
 

@@ -189,8 +189,9 @@ class Writer:
     def statement(self) -> str:
         self.left -= 1
         if self.left < 0 or self.suites > 5 or self.chance(0.25):
-            more = [_STATEMENTS["leaving"]] * self.loops + [_STATEMENTS["yielding"]] * self.generator
-            return self.fill(self.choose([*_STATEMENTS["simple"], *more]))
+            leaving = _STATEMENTS["leaving"] if self.loops else "pass"
+            yielding = _STATEMENTS["yielding"] if self.generator else "pass"
+            return self.fill(self.choose([*_STATEMENTS["simple"], leaving, yielding]))
         return self.shape(self.choose(_INSIDE if self.chance(0.25) else _STATEMENTS["compound"]))
 
     # -- rules that are computed --------------------------------------------------------------

@@ -6,21 +6,22 @@ Its keys of the `manifest` stand beside those of the page, or in their place; `m
 left), texts that a file `says` and `lacks`, the files that `left` (of the package), the batch that
 `removed` one and `why`; the `ids` of the batches in force, and those `withdrawn` with the model that needs
 it. Or it has `problems`: for each its code, and texts of its message, hint and place, none of which are
-`unsaid`. Of `tries`, each is a case that has the rest in common.
+`unsaid`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from gate_worlds import snapshot
-from manifest_text import HEAD, schema
-from test_gate_pages import changed, path_of
+from gate_worlds import package, snapshot
+from manifest_text import HEAD, manifest, schema
+from test_gate_pages import path_of
+from yaml_cases import cases, changed, lacking
 
 from builder.errors import BuildError
 from builder.manifest.load import parse
@@ -31,32 +32,22 @@ from builder.pipeline.cut import cut
 from builder.pipeline.graph_answers import graph_answers, uncertain_json
 from builder.pipeline.measure import reasons
 from builder.pipeline.model import Cut
+from builder.report import as_dict, render
 from builder.tree import Snapshot
 
-HERE = Path(__file__).parent / "cuts"
+PAGES = [f"cuts/{page.name}" for page in sorted((Path(__file__).parent / "cuts").glob("*.yaml"))]
 BASE = yaml.load(HEAD, yaml.CSafeLoader)
 
 
-def _cases() -> Iterator[Any]:
-    for file in sorted(HERE.glob("*.yaml")):
-        page = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
-        for case in page["cases"]:
-            for number, each in enumerate(case.get("tries", [{}]), 1):
-                whole = {**case, **each}
-                whole["before"] = {**page["around"], **whole.get("before", {})}
-                whole["manifest"] = {**page["manifest"], **whole.get("manifest", {})}
-                title = f"{file.stem}: {case['name']}" + (f" ({number})" if "tries" in case else "")
-                yield pytest.param(whole, id=title)
-
-
 def upstream(case: Mapping[str, Any]) -> Snapshot:
-    files = {path_of(path): text for path, text in case["before"].items()}
+    texts = {**case["page"]["around"], **case.get("before", {})}
+    files = {path_of(path): text for path, text in texts.items()}
     changes = {path_of(path): text for path, text in case.get("changes", {}).items()}
     return snapshot({**files, **{path: changed(files.get(path), text) for path, text in changes.items()}})
 
 
 def stated(case: Mapping[str, Any]) -> Manifest:
-    whole = {**BASE, **case["manifest"]}
+    whole = {**BASE, **case["page"]["manifest"], **case.get("manifest", {})}
     whole["roots"] = {**BASE["roots"], **whole["roots"]}
     models = whole["roots"]["models"]
     whole["roots"]["models"] = {**models, "keep": [*models["keep"], *case.get("models", [])]}
@@ -68,21 +59,20 @@ def stated(case: Mapping[str, Any]) -> Manifest:
     return without(found, case.get("without", ()))
 
 
-@pytest.mark.parametrize("case", list(_cases()))
+@pytest.mark.parametrize("case", list(cases(*PAGES)))
 def test_a_cut_leaves_what_its_page_shows(case: Mapping[str, Any]) -> None:
-    files, manifest = upstream(case), stated(case)
+    files, asked = upstream(case), stated(case)
     if "problems" in case:
         with pytest.raises(BuildError) as caught:
-            cut(files, manifest)
+            cut(files, asked)
         found = caught.value.problems
         assert [p.code for p in found] == [code for code, *_ in case["problems"]], found
-        for problem, (_, *texts) in zip(found, case["problems"], strict=True):
-            said = f"{problem.message} {problem.hint} {problem.upstream}"
-            assert [text for text in texts if text not in said] == [], problem
-            assert [text for text in case.get("unsaid", []) if text in said] == [], problem
-            assert problem.mark is not None
+        said = [f"{p.message} {p.hint} {p.upstream}" for p in found]
+        assert lacking(said, [texts for _, *texts in case["problems"]]) == [], said
+        assert [text for text in case.get("unsaid", []) if text in "".join(said)] == [], said
+        assert all(p.mark for p in found)
         return
-    expect(case, cut(files, manifest))
+    expect(case, cut(files, asked))
 
 
 def expect(case: Mapping[str, Any], done: Cut) -> None:
@@ -110,3 +100,25 @@ def expect(case: Mapping[str, Any], done: Cut) -> None:
     if "withdrawn" in case:
         assert done.withdrawn.keys() == case["withdrawn"].keys()
         assert all(done.withdrawn[batch] == model for batch, model in case["withdrawn"].items() if model)
+
+
+_ONE = "class One:\n    pass\n\n\nEntryClass = One\n"
+_BATCH = "batches:\n  - id: notebook\n    why: nobody reads one\n    remove: [python/pkg/notebook.py]\n"
+
+
+def test_every_place_of_a_cause_is_told_in_one_run() -> None:
+    uses = "".join(f"print(Mixin, {number})\n" for number in range(40))
+    files = {
+        "models/one.py": _ONE,
+        "notebook.py": "class Mixin:\n    pass\n",
+        "text.py": f"from pkg.notebook import Mixin\n\n{uses}",
+        "main.py": "import pkg.text\nfrom pkg.models.one import One\n\nprint(One)\n",
+    }
+    with pytest.raises(BuildError) as caught:
+        cut(package(files), manifest(f"prune_symbols: [python/pkg/**]\n{_BATCH}"))
+    (problem,) = caught.value.problems
+    places = [problem, *problem.also]
+    assert sorted(one.upstream.line for one in places if one.upstream) == list(range(3, 43))
+    assert len(as_dict(problem)["also"]) == 39 and "and 15 more" in render(problem, {})
+    assert problem.hint is not None and problem.hint.count("drop_statement: 'print(Mixin, ") == 40
+    assert "python/pkg/text.py is used, but batch notebook removes pkg.notebook" in problem.message

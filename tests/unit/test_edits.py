@@ -1,23 +1,25 @@
 """The pages of `edits/` show a file before and after edits, in the words of the manifest, or what is wrong.
 
 A case has statements of a batch and the file `before` them; it says `after`, or what of it is `gone` or
-`replaced`, and the `problems`: for each its code, and texts of its message and hint. Of `tries`, each is a
-case that has the rest in common. A file with problems stays as it is, unless `after` is there. `removed`: a
-rule of batch `gone` removes the file.
+`replaced`, and the `problems`: for each its code, and texts of its message and hint. A file with problems
+stays as it is, unless `after` is there. `removed`: a rule of batch `gone` removes the file.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pytest
+import tomlkit
 import yaml
 from gate_worlds import snapshot
+from hypothesis import given
+from hypothesis import strategies as st
 from manifest_text import manifest
+from yaml_cases import cases, lacking
 
 from builder.errors import BuildError, Mark
 from builder.manifest.statements import Rule
@@ -25,26 +27,22 @@ from builder.overlay import toml
 from builder.overlay.locate import resolve
 from builder.pipeline.overlay import Overlaid, overlay
 
-#: The file that the cases of a page edit where they name none.
-FILES = {"python": "python/pkg/mod.py", "toml": "p.toml", "native": "x.cc"}
 KINDS = ("drop", "stub", "edits", "toml", "anchored")
 
 
-def _cases() -> Iterator[Any]:
-    for name, file in FILES.items():
-        page = Path(__file__).parent / f"edits/{name}.yaml"
-        for case in yaml.load(page.read_text("utf-8"), yaml.CSafeLoader):
-            for number, each in enumerate(case.get("tries", [{}]), 1):
-                title = f"{name}: {case['name']}" + (f" ({number})" if "tries" in case else "")
-                yield pytest.param({"file": file, **case, **each}, id=title)
+def file_of(case: Mapping[str, Any]) -> str:
+    """The file of a case; where it names none, its statements say of which kind it is."""
+    usual = "p.toml" if "toml" in case else "x.cc" if "anchored" in case else "python/pkg/mod.py"
+    return str(case.get("file", usual))
 
 
 def done(case: Mapping[str, Any]) -> Overlaid:
     """The file after the statements, and what is wrong with them; each change has its record."""
-    path, before = case["file"], _bytes(case["before"])
+    path, before = file_of(case), _bytes(case["before"])
     batch = {kind: case[kind] for kind in KINDS if kind in case}
-    for statement in [*batch.get("toml", []), *batch.get("anchored", [])]:
-        statement.setdefault("file", path)
+    for kind in ("toml", "anchored"):
+        if kind in batch:
+            batch[kind] = [{"file": path, **statement} for statement in batch[kind]]
     overlays = {name: _bytes(data) for name, data in case.get("overlays", {}).items()}
     rest = yaml.dump({"batches": [{"id": "one", "why": "because", **batch}]}, sort_keys=False)
     upstream = snapshot({path: before})
@@ -67,7 +65,7 @@ def _bytes(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode()
 
 
-@pytest.mark.parametrize("case", list(_cases()))
+@pytest.mark.parametrize("case", list(cases("edits/python.yaml", "edits/toml.yaml", "edits/native.yaml")))
 def test_an_edit_does_what_its_page_shows(case: Mapping[str, Any]) -> None:
     wanted = case["before"]
     gone = {case["gone"]: ""} if case.get("gone") else {}
@@ -76,15 +74,15 @@ def test_an_edit_does_what_its_page_shows(case: Mapping[str, Any]) -> None:
         wanted = wanted.replace(old, new)
     found = done(case)
     assert [p.code for p in found.problems] == [code for code, *_ in case.get("problems", [])], found.problems
-    for problem, (_, *texts) in zip(found.problems, case.get("problems", []), strict=True):
-        assert [text for text in texts if text not in f"{problem.message} {problem.hint}"] == [], problem
-        assert problem.nothing is case.get("nothing", problem.nothing)
+    said = [f"{p.message} {p.hint}" for p in found.problems]
+    assert lacking(said, [texts for _, *texts in case.get("problems", [])]) == [], said
+    assert all(p.nothing is case.get("nothing", p.nothing) for p in found.problems)
     if not case.get("removed"):
-        assert found.current[case["file"]] == _bytes(case.get("after", wanted))
+        assert found.current[file_of(case)] == _bytes(case.get("after", wanted))
 
 
 def edits(before: str, *statements: str) -> Overlaid:
-    return done({"file": FILES["python"], "before": before, "edits": list(map(yaml.safe_load, statements))})
+    return done({"before": before, "edits": list(map(yaml.safe_load, statements))})
 
 
 def test_a_name_resolves_to_its_longest_module() -> None:
@@ -116,7 +114,27 @@ def test_records_hold_the_hashes_of_the_source_text() -> None:
     replaced, assigned, added = found.records
     digests = [hashlib.sha256(each).hexdigest() for each in ("'ä', g".encode(), b"g()", b"1", b"2")]
     assert [replaced.before, replaced.after, assigned.before, assigned.after] == digests
-    assert (replaced.line, replaced.file, replaced.batch) == (5, FILES["python"], "one")
+    assert (replaced.line, replaced.file, replaced.batch) == (5, "python/pkg/mod.py", "one")
     assert (added.kind, added.before) == ("add-import", None)
-    (dropped,) = done({"file": FILES["python"], "before": used, "drop": ["pkg.mod.f"]}).records
+    (dropped,) = done({"before": used, "drop": ["pkg.mod.f"]}).records
     assert (dropped.before, dropped.after) == (hashlib.sha256(text.encode()).hexdigest(), None)
+
+
+ITEM = st.sampled_from(['"a"', '"b"', "'c'", '"#"', '"]"', '", "', "'''x'''"])
+
+
+@given(
+    st.lists(st.tuples(ITEM, st.sampled_from(["", " ", "\n  ", " # n, ]\n"])), min_size=1, max_size=5),
+    st.booleans(),
+    st.data(),
+)
+def test_any_item_leaves_any_array(parts: list[tuple[str, str]], closed: bool, data: st.DataObject) -> None:
+    body = ",".join(item + space for item, space in parts)
+    source = f"# c\na = [{body}{',' if closed else ''}]\n\n[t]\nb = 1 # x\n"
+    values = tomlkit.parse(source)["a"].unwrap()
+    gone = data.draw(st.sampled_from(sorted(set(values))))
+    found = done({"before": source, "toml": [{"remove": "a", "value": gone}]})
+    text = found.current["p.toml"].decode()
+    assert not found.problems and len(found.records) == 1
+    assert tomlkit.parse(text)["a"].unwrap() == [v for v in values if v != gone]
+    assert text.startswith("# c\na = [") and text.endswith("]\n\n[t]\nb = 1 # x\n")

@@ -3,19 +3,19 @@
 Paths are those of the package, or with a slash those of the tree. A case has the files `before`, and what
 the output has `after`: another text, what replaces parts of it, or null where a rule of batch `models`
 removes it. `also` are files of both. `batches` and `guarantees` are the manifest's. Each of the `problems`
-has texts of its message, hint, excerpt and places. Of `tries`, each is a case that has the rest in common.
+has texts of its message, hint, excerpt and places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import yaml
 from gate_worlds import PACKAGES, no_account, rule, snapshot
 from manifest_text import manifest
+from yaml_cases import cases, changed, lacking
 
 from builder.analysis.indexed_tree import world
 from builder.analysis.removals import index_removals
@@ -27,14 +27,6 @@ from builder.manifest.model import Manifest
 from builder.pipeline.verify import TREE_GATES
 from builder.surface.extract import surface
 from builder.tree import Snapshot
-
-
-def cases(page: str) -> Iterator[Any]:
-    text = (Path(__file__).parent / f"gates/{page}.yaml").read_text("utf-8")
-    for case in yaml.load(text, yaml.CSafeLoader):
-        for number, each in enumerate(case.get("tries", [{}]), 1):
-            title = f"{case['name']} ({number})" if "tries" in case else case["name"]
-            yield pytest.param({**case, **each}, id=title)
 
 
 def path_of(path: str) -> str:
@@ -49,13 +41,6 @@ def trees(case: Mapping[str, Any]) -> tuple[Snapshot, Snapshot]:
             texts[path_of(path)] = changed(texts.get(path_of(path)), text)
         made.append(snapshot({path: text for path, text in texts.items() if text is not None}))
     return made[0], made[1]
-
-
-def changed(old: Any, new: Any) -> Any:
-    for part, other in new.items() if isinstance(new, dict) else ():
-        assert part in old, part
-        old = old.replace(part, other)
-    return old if isinstance(new, dict) else new
 
 
 def stated(case: Mapping[str, Any]) -> Manifest:
@@ -74,14 +59,13 @@ def told(found: list[Problem], texts: list[list[str]], code: str) -> None:
     """Each problem has its code and the texts."""
     said = [f"{p.message}\n{p.hint}\n{p.excerpt}\n{p.mark}\n{p.upstream}" for p in found]
     assert [p.code for p in found] == [code] * len(texts), said
-    for whole, parts in zip(said, texts, strict=True):
-        assert [part for part in parts if part not in whole] == [], whole
+    assert lacking(said, texts) == [], said
 
 
-PAGES = ("trees", "packaging", "guarantees", "surface", "extensions")
+PAGES = [f"gates/{name}.yaml" for name in ("trees", "packaging", "guarantees", "surface", "extensions")]
 
 
-@pytest.mark.parametrize("case", [case for page in PAGES for case in cases(page)])
+@pytest.mark.parametrize("case", list(cases(*PAGES)))
 def test_a_gate_says_what_its_page_shows(case: Mapping[str, Any]) -> None:
     before, after = trees(case)
     asked, gate = stated(case), case["gate"]

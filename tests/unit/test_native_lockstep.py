@@ -6,28 +6,18 @@ what they say and lack, the problems, and the `findings` of the gate that upstre
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import yaml
-from test_gate_pages import changed
+from yaml_cases import cases, changed, lacking, load
 
 from builder.errors import Problem
 from builder.native.gate import check, new
 from builder.native.lockstep import follow
 
 ROOT = "sgl-kernel"
-PAGE = yaml.load(Path(__file__).with_name("native.yaml").read_text("utf-8"), yaml.CSafeLoader)
-FILES: dict[str, str] = PAGE["files"]
-
-
-def cases() -> Iterator[Any]:
-    for case in PAGE["cases"]:
-        for number, each in enumerate(case.get("tries", [{}]), 1):
-            title = f"{case['name']} ({number})" if "tries" in case else case["name"]
-            yield pytest.param({**case, **each}, id=title)
+FILES: dict[str, str] = load("native.yaml")["files"]
 
 
 def encoded(files: Mapping[str, str]) -> dict[str, bytes]:
@@ -36,12 +26,10 @@ def encoded(files: Mapping[str, str]) -> dict[str, bytes]:
 
 def told(problems: list[Problem], wanted: list[list[str]]) -> None:
     said = [f"{p.code} {p.message} {p.hint} {p.upstream}" for p in problems]
-    assert len(said) == len(wanted), said
-    for whole, texts in zip(said, wanted, strict=True):
-        assert [text for text in texts if text not in whole] == [], whole
+    assert lacking(said, wanted) == [], said
 
 
-@pytest.mark.parametrize("case", list(cases()))
+@pytest.mark.parametrize("case", list(cases("native.yaml")))
 def test_what_follows_is_what_the_page_shows(case: Mapping[str, Any]) -> None:
     changes = {f"{ROOT}/{path}": text for path, text in case.get("changes", {}).items()}
     upstream = encoded({**FILES, **{path: changed(FILES.get(path), text) for path, text in changes.items()}})

@@ -5,25 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import yaml
 from gate_worlds import PACKAGES, package, snapshot
 from test_gate_pages import path_of
+from yaml_cases import cases
 
 from builder.surface.extract import surface
 from builder.surface.model import Expression
 from builder.surface.scan import telling, telling_part
-
-
-def cases() -> Iterator[Any]:
-    for case in yaml.load(Path(__file__).with_name("surface.yaml").read_text("utf-8"), yaml.CSafeLoader):
-        for number, each in enumerate(case.get("tries", [{}]), 1):
-            title = f"{case['name']} ({number})" if "tries" in case else case["name"]
-            yield pytest.param({**case, **each}, id=title)
 
 
 def plain(value: Any) -> Any:
@@ -32,7 +24,7 @@ def plain(value: Any) -> Any:
     return list(map(plain, value)) if isinstance(value, tuple) else value
 
 
-@pytest.mark.parametrize("case", list(cases()))
+@pytest.mark.parametrize("case", list(cases("surface.yaml")))
 def test_the_surface_of_a_package_is_what_the_page_shows(case: Mapping[str, Any]) -> None:
     texts = {path: text.replace("THESE", case.get("these", "")) for path, text in case["files"].items()}
     items = surface(snapshot({path_of(path): text for path, text in texts.items()}), PACKAGES)

@@ -22,34 +22,39 @@ from manifest_text import manifest
 from yaml_cases import cases, lacking
 
 from builder.errors import BuildError, Mark
-from builder.manifest.statements import Rule
+from builder.manifest.statements import Rule, WholeFile
 from builder.overlay import toml
+from builder.overlay.files import place
 from builder.overlay.locate import resolve
 from builder.pipeline.overlay import Overlaid, overlay
 
-KINDS = ("drop", "stub", "edits", "toml", "anchored")
+PAGES = [f"edits/{name}.yaml" for name in ("python", "toml", "native", "files")]
+KINDS = ("drop", "stub", "edits", "files", "patches", "toml", "anchored")
 
 
 def file_of(case: Mapping[str, Any]) -> str:
     """The file of a case; where it names none, its statements say of which kind it is."""
-    usual = "p.toml" if "toml" in case else "x.cc" if "anchored" in case else "python/pkg/mod.py"
-    return str(case.get("file", usual))
+    usual = {"toml": "p.toml", "anchored": "x.cc", "files": "a.py", "patches": "f.txt"}
+    return str(case.get("file", next((usual[kind] for kind in usual if kind in case), "python/pkg/mod.py")))
 
 
 def done(case: Mapping[str, Any]) -> Overlaid:
     """The file after the statements, and what is wrong with them; each change has its record."""
-    path, before = file_of(case), _bytes(case["before"])
+    path, before = (
+        file_of(case),
+        {file_of(case): _bytes(case["before"])} if case["before"] is not None else {},
+    )
     batch = {kind: case[kind] for kind in KINDS if kind in case}
     for kind in ("toml", "anchored"):
         if kind in batch:
             batch[kind] = [{"file": path, **statement} for statement in batch[kind]]
     overlays = {name: _bytes(data) for name, data in case.get("overlays", {}).items()}
     rest = yaml.dump({"batches": [{"id": "one", "why": "because", **batch}]}, sort_keys=False)
-    upstream = snapshot({path: before})
+    upstream = snapshot(before)
     try:
         stated = manifest(rest, overlays)
     except BuildError as error:
-        return Overlaid({path: before}, problems=list(error.problems))
+        return Overlaid(before, problems=list(error.problems))
     removed = {path: Rule(path, "remove", "gone", mark=Mark("m"))} if case.get("removed") else {}
     found = overlay(upstream, upstream.tree.keys() - removed, removed, stated)
     if found.waiting:
@@ -65,7 +70,7 @@ def _bytes(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode()
 
 
-@pytest.mark.parametrize("case", list(cases("edits/python.yaml", "edits/toml.yaml", "edits/native.yaml")))
+@pytest.mark.parametrize("case", list(cases(*PAGES)))
 def test_an_edit_does_what_its_page_shows(case: Mapping[str, Any]) -> None:
     wanted = case["before"]
     gone = {case["gone"]: ""} if case.get("gone") else {}
@@ -78,7 +83,8 @@ def test_an_edit_does_what_its_page_shows(case: Mapping[str, Any]) -> None:
     assert lacking(said, [texts for _, *texts in case.get("problems", [])]) == [], said
     assert all(p.nothing is case.get("nothing", p.nothing) for p in found.problems)
     if not case.get("removed"):
-        assert found.current[file_of(case)] == _bytes(case.get("after", wanted))
+        after = case.get("after", wanted)
+        assert found.current.get(file_of(case)) == (after if after is None else _bytes(after))
 
 
 def edits(before: str, *statements: str) -> Overlaid:
@@ -138,3 +144,12 @@ def test_any_item_leaves_any_array(parts: list[tuple[str, str]], closed: bool, d
     assert not found.problems and len(found.records) == 1
     assert tomlkit.parse(text)["a"].unwrap() == [v for v in values if v != gone]
     assert text.startswith("# c\na = [") and text.endswith("]\n\n[t]\nb = 1 # x\n")
+
+
+def test_double_writes_are_reported() -> None:
+    items = [
+        WholeFile(path, "overlays/b/a.py", (), "b", "why", mark=Mark("manifest.yaml", line, 3))
+        for path, line in (("n.py", 5), ("n.py", 9), ("m.py", 5))
+    ]
+    (problem,) = place(items, {"overlays/b/a.py": b"ours\n"}, {}).problems
+    assert problem.code == "M011" and "manifest.yaml:5:3" in problem.message

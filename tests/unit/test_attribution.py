@@ -2,160 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from gate_worlds import package
-from manifest_text import manifest
+from test_cut_pages import stated, upstream
+from yaml_cases import load
 
 from builder.pipeline.attribution import attribute
 from builder.pipeline.cut import cut
-from builder.pipeline.measure import reasons
-from builder.pipeline.model import Cut
 from builder.pipeline.removed_blocks import removed_blocks
-from builder.tree import Snapshot
-
-MANIFEST = """\
-keep: [python/]
-prune_symbols: [python/pkg/]
-batches:
-  - id: hip
-    why: Not the target.
-    facts:
-      predicates: {pkg.platform.is_hip: false}
-  - id: formats
-    why: Not served.
-    remove: [python/pkg/awq.py]
-    facts:
-      options: [{names: [quantization], absent: [awq]}]
-  - id: hands
-    why: By hand.
-    edits:
-      - {replace: wants(x), by: "False", in: pkg.main.run}
-"""
-PLATFORM = """\
-import torch
-
-def is_hip():
-    return torch.version.hip is not None
-
-def is_cuda():
-    return torch.version.cuda is not None
-"""
-MAIN = """\
-from pkg.models import one
-from pkg.platform import is_cuda, is_hip
-from pkg.tool import rarely
-
-_is_hip = is_hip()
-
-def run(x, quantization):
-    if wants(x):
-        x = rarely(x)
-    if _is_hip:
-        x = x + 1
-    elif is_cuda():
-        x = x + 2
-    return one.load(x, quantization)
-
-def wants(x):
-    return x > 1
-"""
-ONE = """\
-from pkg.awq import Awq
-
-def load(x, quantization):
-    if quantization == "awq":
-        return Awq(x)
-    return x
-"""
-TOOL = """\
-def rarely(x):
-    return helper(x)
-
-def helper(x):
-    return x
-
-def often(x):
-    return x
-"""
-AWQ = "from pkg.tool import often\n\n\nclass Awq:\n    def __init__(self, x):\n        self.x = often(x)\n"
-ENV = """\
-class EnvBool:
-    def __init__(self, default):
-        self.default = default
-
-
-class Env:
-    BITS = EnvBool(False)
-    STEP = EnvBool(False)
-    MORE = EnvBool(True)
-"""
-FILES = {
-    "main": MAIN,
-    "platform": PLATFORM,
-    "models/one": ONE,
-    "tool": TOOL,
-    "awq": AWQ,
-}
-
-
-def snapshot(files: Mapping[str, str]) -> Snapshot:
-    return package({f"{name}.py": text for name, text in files.items()})
-
-
-def done() -> Cut:
-    return cut(snapshot(FILES), manifest(MANIFEST))
-
-
-def batches(name: str) -> list[str]:
-    found = attribute(done()).files[f"python/pkg/{name}.py"]
-    return list(dict.fromkeys(reason.batch for reason in found))
-
-
-def test_a_removed_module_and_a_value_that_is_absent_account_for_what_asked_for_them() -> None:
-    assert batches("models/one") == ["formats"]
-    found = attribute(done()).files["python/pkg/models/one.py"]
-    assert {r.rule for r in found} == {"python/pkg/awq.py", "the value 'awq' does not occur"}
-    assert all(r.mark is not None and r.mark.line > 8 for r in found)
-
-
-def test_a_name_that_was_derived_from_a_fact_stands_for_the_fact() -> None:
-    assert set(batches("main")) == {"hip", "hands"}
-
-
-def test_a_definition_that_lost_its_users_left_for_what_took_them() -> None:
-    # `rarely` was used under the condition that an edit decides, `often` by a removed file
-    assert set(batches("tool")) == {"hands", "formats"}
-
-
-def test_a_field_that_nothing_asks_for_any_more_left_with_its_last_users() -> None:
-    main = MAIN.replace("pkg.tool import rarely", "pkg.tool import rarely\nfrom pkg.env import Env")
-    files = {
-        "env": ENV,
-        "awq": f"from pkg.env import Env\n{AWQ}BITS = Env.BITS\n",
-        "main": main.replace("x = x + 1", "x = x + Env.STEP").replace("x + 2", "x + Env.MORE"),
-    }
-    stated = MANIFEST.replace("is_hip: false}", "is_hip: false}\n      declarations: [pkg.env.Env]")
-    cutting = cut(snapshot({**FILES, **files}), manifest(stated))
-    assert b"BITS" not in (left := cutting.output["python/pkg/env.py"]) and b"STEP" not in left
-    causes = {one.key.name: one.causes for one in cutting.surfaces.differences}
-    assert {name: [c.batch for c in some] for name, some in causes.items()} == {
-        "BITS": ["formats"],
-        "STEP": ["hip"],
-    }
-    assert all(cause.mark is not None for some in causes.values() for cause in some)
-
-
-def test_every_specialized_file_is_some_batchs() -> None:
-    found = reasons(done())
-    for path in ("main", "models/one", "tool", "platform"):
-        assert found[f"python/pkg/{path}.py"][0].batch in {"hip", "formats", "hands"}, path
-
-
-def test_the_batch_of_most_lines_comes_first() -> None:
-    more = {**FILES, "main": MAIN.replace("x = x + 1", "x = x + 1\n" + "        x = x * 2\n" * 9)}
-    found = attribute(cut(snapshot(more), manifest(MANIFEST))).files
-    assert found["python/pkg/main.py"][0].batch == "hip"
 
 
 def test_lines_that_only_moved_to_another_column_did_not_leave() -> None:
@@ -189,10 +41,13 @@ def test_words_that_stay_in_a_changed_line_did_not_leave() -> None:
 
 
 def test_a_removed_block_is_placed_in_upstreams_file_though_an_edit_moved_it() -> None:
-    longer = MANIFEST.replace('by: "False"', 'by: "(False and\\n        False)"')
-    done_so = cut(snapshot(FILES), manifest(longer))
-    blocks = attribute(done_so).blocks["python/pkg/main.py"]
-    lines = MAIN.splitlines()
+    longer = "(False and\n        False)"
+    case = {"page": load("cuts/attribution.yaml")}
+    batches = [*case["page"]["manifest"]["batches"][:2], {"id": "hands", "why": "w"}]
+    batches[2]["edits"] = [{"replace": "wants(x)", "by": longer, "in": "pkg.main.run"}]
+    done = cut(upstream(case), stated({**case, "manifest": {"batches": batches}}))
+    blocks = attribute(done).blocks["python/pkg/main.py"]
+    lines = case["page"]["around"]["main.py"].splitlines()
     told = {lines[one.line - 1].strip(): one.reasons[0].batch for one in blocks}
     assert told["if _is_hip:"] == "hip"
     assert told["_is_hip = is_hip()"] == "hip"

@@ -4,9 +4,10 @@ A case has files `before`, besides those `around` all cases of its page; `change
 Its keys of the `manifest` stand beside those of the page, or in their place; `models` are kept too, and
 `without` are batches that are off. It tells of the output: the whole text of a file `after` (null: it
 left), texts that a file `says` and `lacks`, the files that `left` (of the package), the batch that
-`removed` one and `why`; the `ids` of the batches in force, and those `withdrawn` with the model that needs
-it. Or it has `problems`: for each its code, and texts of its message, hint and place, none of which are
-`unsaid`.
+`removed` one and `why`; the batches to which a file is `laid`, by which rules (`laid_by`), and the `first`
+of them; flags and variables that are `lost` with their batches; the `ids` of the batches in force, and
+those `withdrawn` with the model that needs it. Or it has `problems`: for each its code, and texts of its
+message, hint and place, none of which are `unsaid`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.switches import without
+from builder.pipeline.attribution import attribute
 from builder.pipeline.cut import cut
 from builder.pipeline.graph_answers import graph_answers, uncertain_json
 from builder.pipeline.measure import reasons
@@ -91,6 +93,20 @@ def expect(case: Mapping[str, Any], done: Cut) -> None:
     for path, reason in case.get("why", {}).items():
         first = reasons(done)[path_of(path)][0]
         assert [first.batch, first.rule] == reason
+    attributed = attribute(done).files if {"laid", "first"} & case.keys() else {}
+    laid = {path: [reason.batch for reason in some] for path, some in attributed.items()}
+    for path, batches in case.get("laid", {}).items():
+        assert sorted(set(laid[path_of(path)])) == batches
+        assert reasons(done)[path_of(path)][0].batch in batches
+    for path, rules in case.get("laid_by", {}).items():
+        found = attributed[path_of(path)]
+        assert sorted({reason.rule for reason in found}) == rules and all(reason.mark for reason in found)
+    for path, batch in case.get("first", {}).items():
+        assert laid[path_of(path)][0] == batch
+    if "lost" in case:
+        causes = {one.key.name: one.causes for one in done.surfaces.differences}
+        assert {name: [cause.batch for cause in some] for name, some in causes.items()} == case["lost"]
+        assert all(cause.mark for some in causes.values() for cause in some)
     if "uncertain" in case:
         graphs = graph_answers(done, done.manifest)
         listed = json.loads(uncertain_json(done, graphs))["modules"]

@@ -24,6 +24,7 @@ from manifest_text import HEAD, manifest, schema
 from test_gate_pages import path_of
 from yaml_cases import cases, changed, lacking
 
+from builder.emit.ledger import rows
 from builder.errors import BuildError
 from builder.manifest.load import parse
 from builder.manifest.model import Manifest
@@ -34,6 +35,7 @@ from builder.pipeline.cut import cut
 from builder.pipeline.graph_answers import graph_answers, uncertain_json
 from builder.pipeline.measure import reasons
 from builder.pipeline.model import Cut
+from builder.pipeline.verify import again, verify
 from builder.report import as_dict, render
 from builder.tree import Snapshot
 
@@ -43,7 +45,7 @@ BASE = yaml.load(HEAD, yaml.CSafeLoader)
 
 def upstream(case: Mapping[str, Any]) -> Snapshot:
     texts = {**case["page"]["around"], **case.get("before", {})}
-    files = {path_of(path): text for path, text in texts.items()}
+    files = {path_of(path): text for path, text in texts.items() if text is not None}
     changes = {path_of(path): text for path, text in case.get("changes", {}).items()}
     return snapshot({**files, **{path: changed(files.get(path), text) for path, text in changes.items()}})
 
@@ -74,7 +76,10 @@ def test_a_cut_leaves_what_its_page_shows(case: Mapping[str, Any]) -> None:
         assert [text for text in case.get("unsaid", []) if text in "".join(said)] == [], said
         assert all(p.mark for p in found)
         return
-    expect(case, cut(files, asked))
+    done = cut(files, asked)
+    if "verified" in case:
+        verify(done)
+    expect(case, done)
 
 
 def expect(case: Mapping[str, Any], done: Cut) -> None:
@@ -107,6 +112,10 @@ def expect(case: Mapping[str, Any], done: Cut) -> None:
         causes = {one.key.name: one.causes for one in done.surfaces.differences}
         assert {name: [cause.batch for cause in some] for name, some in causes.items()} == case["lost"]
         assert all(cause.mark for some in causes.values() for cause in some)
+    if "again" in case:
+        assert done.output.tree == again(done).tree
+        table = rows(done.upstream.tree, done.output.tree, reasons(done), {}, {})
+        assert {row.batch for row in table if row.verdict == "removed"} == set(case["causes"])
     if "uncertain" in case:
         graphs = graph_answers(done, done.manifest)
         listed = json.loads(uncertain_json(done, graphs))["modules"]

@@ -8,7 +8,6 @@ import pytest
 from gate_worlds import snapshot
 from manifest_text import HEAD, manifest, problems, schema
 
-from builder.emit.ledger import rows
 from builder.errors import Problem
 from builder.graph.modules import summarise
 from builder.manifest.load import parse
@@ -16,10 +15,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.switches import without
 from builder.pipeline.cut import cut
 from builder.pipeline.data_files import followed
-from builder.pipeline.measure import reasons
-from builder.pipeline.model import Cut
 from builder.pipeline.ranges import About
-from builder.pipeline.verify import again
 from builder.select.rules import select
 from builder.tree import Snapshot
 
@@ -41,32 +37,6 @@ def upstream(files: Mapping[str, str]) -> Snapshot:
 
 def stated(rest: str = "batches: []\n", head: str = DYNAMIC) -> Manifest:
     return parse((head + rest).encode(), "manifest.yaml", {}, schema())
-
-
-def done(files: Mapping[str, str], rest: str = "batches: []\n", head: str = DYNAMIC) -> Cut:
-    return cut(upstream({**BASIC, **files}), stated(rest, head))
-
-
-def left(found: Cut) -> set[str]:
-    gone = found.upstream.tree.keys() - found.output.tree.keys()
-    return {path.removeprefix("python/pkg/") for path in gone}
-
-
-def test_what_only_a_folded_branch_reached_leaves_with_all_that_it_alone_held() -> None:
-    files = {
-        "main.py": "from pkg.kind import is_odd\n\nif is_odd():\n    import pkg.odd\nprint(1)\n",
-        "kind.py": "def is_odd():\n    return False\n",
-        "odd.py": "import pkg.odder\n",
-        "odder.py": "from pkg.kind import is_odd\n\nprint(is_odd())\n",
-        "odd_data/__init__.py": "",
-    }
-    rest = "facts: {predicates: {pkg.kind.is_odd: false}}\nbatches: []\n"
-    found = done(files, rest)
-    assert {"odd.py", "odder.py"} <= left(found)
-    assert found.output.tree == again(found).tree
-    assert "python/pkg/odd.py" not in found.laid
-    table = rows(found.upstream.tree, found.output.tree, reasons(found), {}, {})
-    assert {row.batch for row in table if row.verdict == "removed"} == {"base"}
 
 
 def test_an_empty_package_file_reads_no_data() -> None:

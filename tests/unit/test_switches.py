@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from gate_worlds import snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 from manifest_text import HEAD, manifest, problems
+from test_cut_pages import stated, upstream
+from yaml_cases import load
 
 from builder.errors import BuildError
 from builder.manifest.model import Manifest
 from builder.manifest.switches import choose, off_with, options, switch_off
 from builder.pipeline import cut as cutting
 from builder.pipeline.cut import cut
-from builder.pipeline.model import Cut
 from builder.pipeline.verify import BROKEN, verify
-from builder.tree import Snapshot
 
 THREE = """\
 batches:
@@ -157,85 +156,15 @@ def test_what_is_off_together_is_closed_and_no_larger_than_it_must_be(
     assert left == [name for name in NAMES if name not in off]
 
 
-FILES = {
-    "python/pkg/__init__.py": "",
-    "python/pkg/main.py": "from pkg.speed import run\n\nrun()\n",
-    "python/pkg/speed.py": "BACKENDS = ['awq', 'plain']\n\n\ndef run():\n    return BACKENDS\n",
-    "python/pkg/awq.py": "BITS = 4\n",
-    "python/pkg/models/__init__.py": "",
-    "python/pkg/models/one.py": "EntryClass = None\n",
-    "bench/awq.py": "from pkg.awq import BITS\n\nprint(BITS)\n",
-    "bench/plain.py": "from pkg.speed import run\n\nrun()\n",
-    "bench/notes.txt": "awq\n",
-}
-BENCH = """\
-keep: [python/]
-batches:
-  - {id: bench, why: Not delivered., remove: [bench/]}
-  - id: awq
-    why: Not served.
-    remove: [python/pkg/awq.py]
-    edits:
-      - {drop_entry: "'awq'", in: pkg.speed.BACKENDS, without: bench}
-"""
-
-
-def tree(**changes: str) -> Snapshot:
-    return snapshot({**FILES, **changes})
-
-
-def without(*off: str) -> Cut:
-    asked = switch_off(manifest(BENCH), off)
-    done = cut(tree(), asked)
-    verify(done)
-    return done
-
-
 def test_a_file_given_back_outside_the_packages_leaves_where_it_uses_what_is_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    done = without("bench")
-    assert sorted(path for path in done.output if path.startswith("bench/")) == [
-        "bench/notes.txt",
-        "bench/plain.py",
-    ]
-    reason = done.decided.removed["bench/awq.py"].pattern
+    case = {"page": load("cuts/given_back.yaml"), "without": ["bench"]}
+    files, asked = upstream(case), stated(case)
+    reason = cut(files, asked).decided.removed["bench/awq.py"].pattern
     assert reason.startswith(f"{BROKEN} (G002 bench/awq.py:1: no module named pkg.awq")
     # without the step that removes it, a gate stops the build
-    asked = switch_off(manifest(BENCH), ["bench"])
     monkeypatch.setattr(cutting, "broken_files", lambda done: {})
     with pytest.raises(BuildError) as caught:
-        verify(cut(tree(), asked))
+        verify(cut(files, asked))
     assert {p.code for p in caught.value.problems} == {"G002"}
-
-
-def test_a_file_given_back_stays_where_what_it_uses_is_given_back_too() -> None:
-    done = without("bench", "awq")
-    assert {path for path in done.output if path.startswith("bench/")} == {
-        "bench/awq.py",
-        "bench/plain.py",
-        "bench/notes.txt",
-    }
-
-
-def test_a_statement_holds_only_without_the_batch_that_it_names() -> None:
-    assert b"'awq'" in without().output["python/pkg/speed.py"]
-    assert b"awq" not in without("bench").output["python/pkg/speed.py"]
-    assert b"'awq'" in without("bench", "awq").output["python/pkg/speed.py"]
-
-
-def test_a_statement_that_holds_without_a_batch_must_match_there() -> None:
-    text = BENCH.replace("'awq'\"", "'awk'\"")
-    cut(tree(), manifest(text))  # withdrawn, it is not asked for
-    with pytest.raises(BuildError) as caught:
-        cut(tree(), switch_off(manifest(text), ["bench"]))
-    assert [p.code for p in caught.value.problems] == ["R004"]
-
-
-def test_a_path_that_a_word_of_the_batch_removed_is_given_back_where_no_rule_keeps_it() -> None:
-    text = "keep: [python/]\nbatches:\n  - {id: gguf, why: Not served., words: [gguf]}\n"
-    files = snapshot({**FILES, "csrc/gguf/a.cu": "", "csrc/gguf_b.cu": ""})
-    files = files.restrict(path for path in files if not path.startswith("bench/"))
-    assert not any("gguf" in path for path in cut(files, manifest(text)).output)
-    back = cut(files, switch_off(manifest(text), ["gguf"])).output
-    assert {"csrc/gguf/a.cu", "csrc/gguf_b.cu"} <= set(back)

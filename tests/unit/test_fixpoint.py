@@ -7,64 +7,13 @@ import sys
 from pathlib import Path
 
 from small_package import FACTS, module_of, output, run, sources
+from yaml_cases import load
 
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Policy, Program
 
-#: uses of most of what the engine does: constants over files, predicates, modules that are gone
-FILES = {
-    "pkg/flags.py": """
-        from pkg.platform import is_npu
-
-        _is_npu = is_npu()
-
-
-        def fast():
-            return _is_npu
-    """,
-    "pkg/models.py": """
-        from pkg.flags import _is_npu, fast
-        from pkg.gone import Kernel, launch
-
-        try:
-            from pkg.gone.extra import tune
-        except ImportError:
-            tune = None
-
-        __all__ = ["Kernel", "Model"]
-
-
-        class Model:
-            kinds = {"plain": dict, "kernel": Kernel}
-
-            def forward(self, x):
-                if _is_npu:
-                    return launch(x)
-                elif fast():
-                    return forward_npu(x)
-                return x
-
-
-        def forward_npu(x):
-            return prepare(x)
-
-
-        def prepare(x):
-            return x
-    """,
-    "pkg/main.py": """
-        from pkg.models import Model, tune
-
-
-        def main(x):
-            if tune is not None:
-                x = tune(x)
-            return Model().forward(x)
-    """,
-    "pkg/gone/__init__.py": "class Kernel:\n    pass\n\n\ndef launch(x):\n    return x\n",
-    "pkg/gone/extra.py": "def tune(x):\n    return x\n",
-}
+FILES: dict[str, str] = load("folding.yaml")["rounds"]
 GONE = ("pkg/gone/__init__.py", "pkg/gone/extra.py")
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_package import FACTS, module_of, run
 from test_fixpoint import FILES
+from yaml_cases import load
 
 from builder.specialize import fixpoint
 from builder.specialize import unit as unit_module
@@ -34,24 +35,7 @@ CHANGES = [
     ("pkg/main.py", "from pkg.models import Model, tune", "from pkg.models import Model, fast, tune"),
 ]
 GONE = ["pkg/gone/__init__.py", "pkg/gone/extra.py", "pkg/flags.py"]
-MORE = {
-    "pkg/methods.py": """
-        class A:
-            def is_npu(self):
-                return False
-
-
-        class B:
-            def is_npu(self):
-                return False
-
-
-        def use(x):
-            return launch(x) if x.is_npu() else x
-    """,
-    "pkg/other.py": "from pkg.platform import is_npu\n",
-    "pkg/far.py": "from pkg.models import prepare as first\n\n\ndef far(x):\n    return first(x)\n",
-}
+MORE: dict[str, str] = load("folding.yaml")["more"]
 ALL = {**FILES, **MORE}
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_package import run
 from test_fold_cache import everything
+from yaml_cases import load
 
 from builder.errors import Mark
 from builder.manifest.statements import Absent, Option
@@ -18,68 +19,7 @@ from builder.specialize import fixpoint
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fold_cache import TABLES, FoldRecord, RecordingFacts
 
-#: A program that asks for a fact of every kind, here and across files.
-FILES = {
-    "pkg/flags.py": """
-        import os
-        from pkg.platform import is_npu as on_npu
-
-        FAST = os.getenv("FAST", "0")
-        LIMIT = read_int("LIMIT", 4)
-        DEVICE = "cuda"
-
-
-        def quick():
-            return on_npu()
-    """,
-    "pkg/layers.py": """
-        import quiet_library
-        from pkg.flags import DEVICE, FAST, LIMIT, quick
-        from pkg.base import Base, Kind, helper
-
-        __all__ = ["Layer"]
-
-
-        class Layer(Base):
-            def forward(self, x, backend):
-                if backend == "slow" or backend in ("odd", "slow"):
-                    return helper(x)
-                if quick():
-                    return self.forward_npu(x)
-                if FAST == "1" or LIMIT:
-                    note(x)
-                if self.config.is_odd or self.has_tables:
-                    return 1
-                return x.hip if hasattr(x, "hip") else start(x, mode="plain")
-
-            def forward_npu(self, x):
-                return x
-
-            def kind(self):
-                return {Kind.ODD: 1, Kind.EVEN: 2}
-
-
-        def note(x):
-            log(x) and DEVICE
-    """,
-    "pkg/base.py": """
-        import enum
-        import absent_library
-
-
-        class Base:
-            pass
-
-
-        class Kind(enum.Enum):
-            ODD = 1
-            EVEN = 2
-
-
-        def helper(x):
-            return absent_library.run(x)
-    """,
-}
+FILES: dict[str, str] = load("folding.yaml")["facts"]
 HERE = Mark("manifest.yaml", 1, 1)
 TRUTHS = st.sampled_from(
     [KnownValue(True), KnownValue(False), KnownValue(1), KnownValue(0), KnownValue(None)]

@@ -272,17 +272,6 @@ def test_a_hand_edited_output_is_not_overwritten(world: World) -> None:
     assert "server.py" in said and "notes.txt" in said and "overlays/" in said
 
 
-def test_an_output_that_is_a_file_a_dangling_link_or_the_root_is_refused(world: World) -> None:
-    (world.home / "file").write_text("x")
-    (world.home / "link").symlink_to("link")
-    refused(world, 7, "E001", "dist", "--out", "file")
-    refused(world, 7, "E002", "dist", "--out", "link")
-    refused(world, 7, "E002", "dist", "--out", "/")
-    refused(world, 7, "E002", "dist", "--out", "missing/dist")
-    refused(world, 7, "E002", "dist", "--out", "file/dist")
-    refused(world, 7, "E002", "dist", "--out", "x" * 300)
-
-
 def test_an_output_with_spaces_newlines_and_leading_dashes_works(world: World) -> None:
     for name in ("a b ünï", "-dist\n$(touch x)"):
         world.good("dist", "--out", name)

@@ -82,14 +82,19 @@ def test_a_cut_leaves_what_its_page_shows(case: Mapping[str, Any]) -> None:
     expect(case, done)
 
 
-def expect(case: Mapping[str, Any], done: Cut) -> None:
-    output = {path: data.decode("utf-8", "surrogateescape") for path, data in done.output.items()}
+def expect_texts(case: Mapping[str, Any], output: Mapping[str, str]) -> None:
+    """The files of an output are what the case tells."""
     for path, text in case.get("after", {}).items():
         assert output.get(path_of(path)) == text, path
     for path, texts in case.get("says", {}).items():
         assert [text for text in texts if text not in output[path_of(path)]] == [], output[path_of(path)]
     for path, texts in case.get("lacks", {}).items():
         assert [text for text in texts if text in output[path_of(path)]] == [], output[path_of(path)]
+
+
+def expect(case: Mapping[str, Any], done: Cut) -> None:
+    output = {path: data.decode("utf-8", "surrogateescape") for path, data in done.output.items()}
+    expect_texts(case, output)
     gone = done.upstream.tree.keys() - output.keys()
     if "left" in case:
         assert sorted(path.removeprefix("python/pkg/") for path in gone) == case["left"]

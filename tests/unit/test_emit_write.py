@@ -170,14 +170,6 @@ def test_caches_of_python_are_no_foreign_files(written: Path, tmp_path: Path) ->
 # --- what is not ours
 
 
-def test_a_folder_with_files_and_no_marker_is_refused(out: Path) -> None:
-    out.mkdir()
-    (out / "thesis.tex").write_text("years of work")
-    assert "thesis.tex" in refused(out, "E001").problems[0].message
-    assert (out / "thesis.tex").read_text() == "years of work"
-    assert beside(out) == []
-
-
 def test_every_foreign_and_edited_file_is_listed(written: Path) -> None:
     (written / "tree/mine.py").write_text("mine")
     (written / "notes").mkdir()
@@ -278,40 +270,12 @@ def test_a_relative_place_is_one_below_the_current_folder(
     assert (tmp_path / "out/tree/same.py").exists()
 
 
-def test_a_symlink_loop_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "a").symlink_to("b")
-    (tmp_path / "b").symlink_to("a")
-    assert refused(tmp_path / "a", "E002")
-
-
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("text")
-    refused(tmp_path / "out", "E001")
-    assert (tmp_path / "out").read_text() == "text"
-
-
-def test_a_missing_parent_is_named_with_the_command_that_makes_it(tmp_path: Path) -> None:
-    error = refused(tmp_path / "a/b/out", "E002")
-    assert error.problems[0].hint == f"mkdir -p {tmp_path}/a/b"
-
-
 def test_the_command_that_makes_a_missing_parent_works_for_any_name(tmp_path: Path) -> None:
     out = tmp_path / "it's a; b/out"
     hint = refused(out, "E002").problems[0].hint
     assert hint is not None
     subprocess.run(hint, shell=True, check=True, cwd=tmp_path)
     assert out.parent.is_dir()
-
-
-@pytest.mark.parametrize("below", ["out", "a/b/out"])
-def test_a_place_below_a_file_is_told_as_that(tmp_path: Path, below: str) -> None:
-    (tmp_path / "file").write_text("text")
-    problem = refused(tmp_path / "file" / below, "E002").problems[0]
-    assert f"'{tmp_path}/file' is a file" in problem.message and "mkdir" not in str(problem.hint)
-
-
-def test_the_root_of_the_file_system_is_refused() -> None:
-    refused(Path("/"), "E002")
 
 
 @pytest.mark.parametrize(

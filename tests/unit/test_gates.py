@@ -20,7 +20,7 @@ from builder.gates import extensions, guarantees, names, stated_values, symbols
 from builder.gates.guarantees import _matching_lines
 from builder.manifest.model import AbsentText, Guarantees, Manifest
 from builder.manifest.statements import Absent, Batch, Edit, Fact, Reason
-from builder.pipeline.verify import TREE_GATES, compare
+from builder.pipeline.verify import TREE_GATES
 from builder.report import also
 from builder.surface.extract import surface
 
@@ -77,15 +77,6 @@ def test_a_truncated_file_says_so_first() -> None:
         assert "truncated" in found[0].message
         assert "of its 10 definitions" in found[0].message
         assert any("function f9" in p.message for p in found)
-
-
-def test_a_second_run_that_changes_something_is_found() -> None:
-    first, second = package({"a.py": "1", "b.py": "2"}).tree, package({"a.py": "1", "c.py": "3"}).tree
-    assert compare(first, first) == []
-    assert [p.message for p in compare(first, second)] == [
-        "python/pkg/b.py is removed by a second run",
-        "python/pkg/c.py is added by a second run",
-    ]
 
 
 def test_a_manifest_explains_what_it_names() -> None:

@@ -34,6 +34,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A world that stays as it is: every test here is refused."""
     made = small_world(tmp_path_factory.mktemp("world"))
     made.good("dist")
+    (made.home.parent / "loop").symlink_to("loop")
     before = folder_bytes(made.home)
     yield made
     assert folder_bytes(made.home) == before
@@ -93,6 +94,7 @@ def test_a_folder_bound_to_itself_is_a_mount_point(tmp_path: Path) -> None:
     ("out", "cause"),
     [
         ("manifest.yaml", "is a file"),
+        ("../loop", "is a dangling symlink"),
         ("manifest.yaml/out", "'{home}/manifest.yaml' is a file"),
         ("manifest.yaml/deep/out", "'{home}/manifest.yaml' is a file"),
         ("absent/out", "'{home}/absent' does not exist"),
@@ -106,6 +108,7 @@ def test_a_folder_bound_to_itself_is_a_mount_point(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_is_told_before_the_cut(world: World, out: str, cause: str) -> None:
     done = world.run("dist", "--out", out)
     assert done.returncode == 7 and cause.format(home=world.home) in done.stderr, done.stderr
+    assert ("mkdir -p" in done.stderr) is (out == "absent/out")
 
 
 def test_a_place_is_refused_before_the_rules_are_looked_at(tmp_path: Path) -> None:

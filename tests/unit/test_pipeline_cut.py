@@ -55,7 +55,9 @@ def test_a_second_run_that_changes_something_is_told_path_by_path() -> None:
         return Tree({name: Entry("100644", blob_id(text.encode())) for name, text in files.items()})
 
     found = compare(tree(a="1", b="2", c="3"), tree(a="1", b="x", d="4"))
-    assert [(p.code, p.message.split()[0]) for p in found] == [("G009", "b"), ("G009", "c"), ("G009", "d")]
+    said = {"b": "changed again", "c": "removed", "d": "added"}
+    assert [p.message for p in found] == [f"{name} is {how} by a second run" for name, how in said.items()]
+    assert {p.code for p in found} == {"G009"} and compare(tree(a="1"), tree(a="1")) == []
     many = compare(tree(), tree(**{f"f{n}": str(n) for n in range(SHOWN + 5)}))
     assert len(many) == SHOWN + 1 and str(SHOWN + 5) in many[-1].message
 

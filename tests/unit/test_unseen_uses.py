@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
+from small_package import output
+from test_cut_pages import expect_texts, stated, upstream
+from yaml_cases import cases
 
 from builder.specialize.dead_code.dynamic_names import FormedNames, fits, formed, runs_text
+from builder.specialize.evaluating.facts import Facts
 from builder.specialize.text_index.content import Contents
 from builder.specialize.text_index.text_search import possible_names
+
+
+@pytest.mark.parametrize("case", list(cases("cleaning.yaml", "unseen.yaml")))
+def test_specialization_leaves_what_the_page_shows(case: Mapping[str, Any]) -> None:
+    """The pages are like those of `cuts/`; of a cut they need no other stage."""
+    files, asked = upstream(case), stated(case)
+    texts = {path.removeprefix("python/"): files[path].decode() for path in files}
+    python = {path: text for path, text in texts.items() if path.endswith(".py")}
+    removed = [rule.pattern for batch in asked.batches for rule in batch.rules if rule.verdict == "remove"]
+    after = output(
+        python,
+        facts=Facts.of(asked),
+        without=[path for path in python if f"python/{path}".startswith(tuple(removed))],
+        prune_symbols=lambda path: bool(asked.prune_symbols),
+        extra=[text.encode() for path, text in texts.items() if path not in python],
+    )
+    kept = {f"python/{path}": text for path, text in after.items() if text or not texts.get(path)}
+    expect_texts(case, kept)
 
 
 @pytest.mark.parametrize(

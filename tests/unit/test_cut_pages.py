@@ -28,8 +28,7 @@ from builder.emit.ledger import rows
 from builder.errors import BuildError
 from builder.manifest.load import parse
 from builder.manifest.model import Manifest
-from builder.manifest.named_scopes import choose
-from builder.manifest.switches import without
+from builder.manifest.switches import choose, without
 from builder.pipeline.attribution import attribute
 from builder.pipeline.cut import cut
 from builder.pipeline.graph_answers import graph_answers, uncertain_json

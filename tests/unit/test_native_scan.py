@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.native import cmake, cpp
+from builder.native.layout import Library, libraries, units
 from builder.native.symbols import bindings, defined, symbols
 from builder.native.text import TextEdit, apply
-from builder.native.units import Library, libraries, units
 
 SOURCE = r"""
 #include <x>

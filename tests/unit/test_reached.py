@@ -15,6 +15,8 @@ from builder.manifest.model import Manifest
 from builder.manifest.switches import without
 from builder.pipeline.cut import cut
 from builder.pipeline.data_files import followed
+from builder.pipeline.measure import reasons
+from builder.pipeline.model import Cut
 from builder.pipeline.ranges import About
 from builder.select.rules import select
 from builder.tree import Snapshot
@@ -37,6 +39,20 @@ def upstream(files: Mapping[str, str]) -> Snapshot:
 
 def stated(rest: str = "batches: []\n", head: str = DYNAMIC) -> Manifest:
     return parse((head + rest).encode(), "manifest.yaml", {}, schema())
+
+
+def done(files: Mapping[str, str], rest: str = "batches: []\n", head: str = DYNAMIC) -> Cut:
+    return cut(upstream({**BASIC, **files}), stated(rest, head))
+
+
+def left(found: Cut) -> set[str]:
+    gone = found.upstream.tree.keys() - found.output.tree.keys()
+    return {path.removeprefix("python/pkg/") for path in gone}
+
+
+def why(found: Cut, path: str) -> tuple[str, str]:
+    reason = reasons(found)[f"python/pkg/{path}"][0]
+    return reason.batch, reason.rule
 
 
 def test_an_empty_package_file_reads_no_data() -> None:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 from manifest_text import HEAD, manifest, problems
-from test_attribution import FILES, snapshot
+from test_cut_pages import upstream
 from test_emit_lock import PROOF
+from yaml_cases import load
 
 from builder.emit.lock import figures_of
 from builder.emit.scope_page import read_figures, scope_page
@@ -140,10 +141,11 @@ def test_an_item_that_names_what_is_not_stated_is_an_error(old: str, new: str, c
 
 def test_what_an_item_keeps_must_be_in_the_output_unless_upstream_lacks_it_too() -> None:
     good = manifest(BATCHES, scope=SCOPE)
-    verify(cut(snapshot(FILES), good))
+    files = upstream({"page": load("cuts/attribution.yaml")})
+    verify(cut(files, good))
     for name in ("pkg.platform.is_xpu", "python/pkg/none.py"):
         bad = manifest(BATCHES, scope=SCOPE.replace("pkg.platform.is_cuda", name))
         with pytest.raises(BuildError) as caught:
-            verify(cut(snapshot(FILES), bad))
+            verify(cut(files, bad))
         assert [p.code for p in caught.value.problems] == ["G007"], name
         assert name in caught.value.problems[0].message

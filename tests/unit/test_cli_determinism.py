@@ -84,8 +84,10 @@ def test_the_order_in_which_a_folder_lists_its_files_has_no_say(shared: World, t
         "import os, sys\n"
         "listed, scanned = os.listdir, os.scandir\n"
         "os.listdir = lambda *a: sorted(listed(*a), reverse=True)\n"
-        "class Scan(list):\n"
-        "    __enter__ = lambda self: self\n"
+        "class Scan:\n"
+        "    def __init__(self, found): self.found = iter(found)\n"
+        "    __next__ = lambda self: next(self.found)\n"
+        "    __enter__ = __iter__ = lambda self: self\n"
         "    __exit__ = lambda self, *a: None\n"
         "    close = lambda self: None\n"
         "os.scandir = lambda *a: Scan(sorted(scanned(*a), key=lambda e: e.name, reverse=True))\n" + RUN

@@ -20,6 +20,7 @@ from builder.specialize.namespaces import (
     modules_held,
     uses_of,
 )
+from builder.specialize.text_index.content import Content
 from builder.specialize.text_index.text_search import DEFINITIONS
 from builder.specialize.unit import Unit, once, told
 from builder.specialize.world import SpecializerWorld
@@ -126,9 +127,7 @@ class Reflection:
     @once
     def _named(self) -> frozenset[str]:
         """The dotted names that are strings."""
-        contents = map(self._world.content, self._world.files)
-        named = (each.get(("modules named",), lambda: modules_named(each.data)[0]) for each in contents)  # noqa: B023
-        return frozenset().union(*named)
+        return frozenset().union(*map(_named_in, map(self._world.content, self._world.files)))
 
     def _finds(self, loader: _Loader, unit: Unit, packages: set[str]) -> bool:
         """Return whether a definition puts the name of the module together, or goes through the modules of
@@ -168,6 +167,11 @@ def _text_around(unit: Unit, node: ast.AST) -> bytes:
     """The text of the definition of the module that a node is in, or all of the module."""
     module, top = unit.module, unit.top_statement(node)
     return module.data[module.start(top) : module.end(top)] if isinstance(top, DEFINITIONS) else module.data
+
+
+def _named_in(content: Content) -> frozenset[str]:
+    """The dotted names that strings of a file consist of."""
+    return content.get(("modules named",), lambda: modules_named(content.data)[0])
 
 
 def looks_up(data: bytes) -> bool:
